@@ -114,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         checkpoint = average([load(run, options.average) for run in options.runs])
         text = read_aligned(options.data, "valid", checkpoint.config.data.languages)
-        chosen = ExportOptions(
+        export_options = ExportOptions(
             name=options.name or options.out.name,
             precisions=options.precisions,
             licences=tuple(options.licence),
@@ -122,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.like
             else _bundle_at(options.out),
         )
-        manifest = write_bundle(checkpoint, text, options.out, chosen)
+        manifest = write_bundle(checkpoint, text, options.out, export_options)
     except (
         BundleError,
         CheckpointError,

@@ -56,27 +56,32 @@ def choose_heads(
         fewer than `MIN_SHARED` of them.
     """
     around = before, after
-    seen = [
-        found for pair in pairs if (found := _attention_to_shared(network, pair, pieces, around))
+    attention = (_attention_to_shared(network, pair, pieces, around) for pair in pairs)
+    attended = [
+        weights_and_positions for weights_and_positions in attention if weights_and_positions
     ]
     sizes = network.config
-    every = [
+    candidates = [
         AlignmentHead(layer, head, shift)
         for layer in range(sizes.num_decoder_layers)
         for head in range(sizes.num_heads)
         for shift in (0, 1)
     ]
-    chosen: list[AlignmentHead] = []
+    heads: list[AlignmentHead] = []
     best = 0.0
-    while len(chosen) < MAX_HEADS:
-        scores = {one: _score(seen, [*chosen, one], around) for one in every if one not in chosen}
-        candidate = max(scores, key=lambda one: scores[one])
-        if chosen and scores[candidate] <= best:
+    while len(heads) < MAX_HEADS:
+        scores = {
+            head: _score(attended, [*heads, head], around)
+            for head in candidates
+            if head not in heads
+        }
+        best_head = max(scores, key=lambda head: scores[head])
+        if heads and scores[best_head] <= best:
             break
-        chosen.append(candidate)
-        best = scores[candidate]
-    shared = sum(len(places) for _, places in seen)
-    return chosen, best if shared >= MIN_SHARED else 0.0
+        heads.append(best_head)
+        best = scores[best_head]
+    num_shared = sum(len(tokens) for _, tokens in attended)
+    return heads, best if num_shared >= MIN_SHARED else 0.0
 
 
 _Seen = tuple[dict[AlignmentHead, np.ndarray], list[tuple[int, int]]]
@@ -97,28 +102,30 @@ def _attention_to_shared(
     )
     inner = source_pieces[around[0] : len(source) - around[1]]
     on_source, on_target = Counter(inner), Counter(target_pieces)
-    once = [piece for piece in target_pieces if on_target[piece] == 1 and on_source[piece] == 1]
-    if not once:
+    shared = [piece for piece in target_pieces if on_target[piece] == 1 and on_source[piece] == 1]
+    if not shared:
         return None
     with torch.no_grad():
-        maps = network.attention_maps(torch.tensor([source]), torch.tensor([[BOS_ID, *target]]))
+        attention = network.attention_maps(
+            torch.tensor([source]), torch.tensor([[BOS_ID, *target]])
+        )
     weights = {}
     for layer in range(network.config.num_decoder_layers):
-        for head, one in enumerate(maps[f"decoder.{layer}.cross"][0].numpy()):
+        for head, weights_of_heads in enumerate(attention[f"decoder.{layer}.cross"][0].numpy()):
             for shift in (0, 1):
-                place = AlignmentHead(layer, head, shift)
-                weights[place] = one[shift : shift + len(target)]
-    return weights, [(target_pieces.index(piece), source_pieces.index(piece)) for piece in once]
+                alignment_head = AlignmentHead(layer, head, shift)
+                weights[alignment_head] = weights_of_heads[shift : shift + len(target)]
+    return weights, [(target_pieces.index(piece), source_pieces.index(piece)) for piece in shared]
 
 
 def _score(seen: Sequence[_Seen], heads: Sequence[AlignmentHead], around: tuple[int, int]) -> float:
     """Return the share of the shared tokens that the mean of `heads` aligns correctly."""
     right = total = 0
-    for weights, places in seen:
+    for weights, positions in seen:
         mean = sum(weights[head] for head in heads)
         assert isinstance(mean, np.ndarray)
         before, after = around
         inner = mean[:, before : mean.shape[1] - after]  # tags and EOS are not translated
-        right += sum(int(inner[t].argmax()) + before == s for t, s in places)
-        total += len(places)
+        right += sum(int(inner[t].argmax()) + before == s for t, s in positions)
+        total += len(positions)
     return right / total if total else 0.0

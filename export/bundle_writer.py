@@ -133,8 +133,8 @@ def _write(make: Callable[[], Material], folder: Path, options: ExportOptions) -
     vocabulary = material.save_vocabulary(folder)
     rules = _copy_rules(options.like, folder) if options.like else dict(material.rules)
 
-    every = max(1, len(held_out) // options.golden_sentences)
-    pairs = held_out[::every][: options.golden_sentences]
+    interval = max(1, len(held_out) // options.golden_sentences)
+    pairs = held_out[::interval][: options.golden_sentences]
     sources = [pair.source.tolist() for pair in pairs]
     directions = [material.direction_of(pair) for pair in pairs]
     starts = [direction.start_tokens for direction in directions]
@@ -143,22 +143,24 @@ def _write(make: Callable[[], Material], folder: Path, options: ExportOptions) -
         tqdm(sources, desc="reference search", unit="sentence"), starts, strict=True
     ):
         reference += reference_translations(network, [source], material.suppressed, start)
-    _write_golden(folder / GOLDEN, sources, reference, [one.target for one in directions])
+    _write_golden(
+        folder / GOLDEN, sources, reference, [direction.target for direction in directions]
+    )
     heads = _heads(material, options)
     scored = scored_pairs(network, heads, pairs) if heads else []
 
     graphs = _write_graphs(material, ranges, heads, folder, options.precisions)
-    described = _describe(material, graphs, vocabulary, folder, options)
+    manifest_without_rules = _describe(material, graphs, vocabulary, folder, options)
     piece, has_text = material.pieces[1], material.has_text
     del material, network  # saves memory: the graphs are loaded next
     for precision, files in graphs.items():
         encoder, decoder = folder / files.encoder, folder / files.decoder
-        found = engine_translations(encoder, decoder, SPECIAL, sources, starts)
-        logger.info(verify(precision, reference, found, piece, has_text))
+        hypotheses = engine_translations(encoder, decoder, SPECIAL, sources, starts)
+        logger.info(verify(precision, reference, hypotheses, piece, has_text))
     if heads:
         runner = OnnxModelRunner(encoder, decoder, scorer=folder / SCORER)
         logger.info(verify_scorer(scored, runner))
-    manifest = described.model_copy(update={"rules": rules})
+    manifest = manifest_without_rules.model_copy(update={"rules": rules})
     write_manifest(folder, manifest)
     return manifest
 
@@ -271,12 +273,12 @@ def _write_golden(
     lines = [
         {
             "source_ids": source,
-            "ids": found[0].ids,
-            "score": round(found[0].score, 4),
+            "ids": hypotheses[0].ids,
+            "score": round(hypotheses[0].score, 4),
             "target": target,
         }
-        for source, found, target in zip(sources, reference, targets, strict=True)
-        if found[0].ended
+        for source, hypotheses, target in zip(sources, reference, targets, strict=True)
+        if hypotheses[0].ended
     ]
     if lines:
         path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")

@@ -55,7 +55,9 @@ def main(arguments: list[str] | None = None) -> int:
     except (ServiceError, DataError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    dropped = ", ".join(f"{n:,} {why}" for why, n in count.most_common() if why != "kept")
+    dropped = ", ".join(
+        f"{number:,} {outcome}" for outcome, number in count.most_common() if outcome != "kept"
+    )
     print(f"{options.data / name}: {count['kept']:,} lists; dropped: {dropped or 'none'}")
     return 0
 
@@ -80,8 +82,8 @@ def find(url: str, texts: Sequence[Path], out: Path, request: dict[str, Any]) ->
                 outcome, gains = compare(translation, next(remaining))
                 count[outcome] += 1
                 if outcome == "kept":
-                    one = {"source": line, "candidates": translation.candidates, "gains": gains}
-                    file.write(json.dumps(one, ensure_ascii=False) + "\n")
+                    row = {"source": line, "candidates": translation.candidates, "gains": gains}
+                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
             progress.update(len(block))
     return count
 
@@ -98,9 +100,12 @@ def compare(translation: Translation, reference: str) -> tuple[str, list[float]]
         return "several sentences, or too few candidates", []
     if max(map(len, candidates)) > MAX_CHARACTERS:
         return "long", []
-    chrf = [sacrebleu.sentence_chrf(one, [reference]).score for one in candidates]
-    bleu = [sacrebleu.sentence_bleu(one, [reference]).score for one in candidates]
-    gains = [round((one + other) / 200, 4) for one, other in zip(chrf, bleu, strict=True)]
+    chrf = [sacrebleu.sentence_chrf(candidate, [reference]).score for candidate in candidates]
+    bleu = [sacrebleu.sentence_bleu(candidate, [reference]).score for candidate in candidates]
+    gains = [
+        round((chrf_score + bleu_score) / 200, 4)
+        for chrf_score, bleu_score in zip(chrf, bleu, strict=True)
+    ]
     if max(chrf) < MIN_CHRF:
         return "far from the reference", gains
     if max(gains) - min(gains) < MIN_RANGE:

@@ -5,7 +5,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 LINES_A_REQUEST, REQUESTS_AT_ONCE = 100, 4
@@ -60,19 +60,21 @@ def translate_lines(
     Raises:
         ServiceError: a request failed; the blocks before it have been yielded.
     """
-    rest = iter(lines)
+    remaining = iter(lines)
 
     def translate(chunk: list[str]) -> list[Translation]:
         answer = fetch(f"{url}/translate", {**request, "q": chunk, "return_scores": True})
-        others = answer.get("alternatives") or [[] for _ in chunk]
-        columns = zip(answer["translatedText"], others, answer["details"], strict=True)
+        alternatives = answer.get("alternatives") or [[] for _ in chunk]
+        columns = zip(answer["translatedText"], alternatives, answer["details"], strict=True)
         return [
-            Translation((text, *more), tuple(sentence["finish"] for sentence in details))
-            for text, more, details in columns
+            Translation(
+                (text, *alternative_texts), tuple(sentence["finish"] for sentence in details)
+            )
+            for text, alternative_texts, details in columns
         ]
 
     with ThreadPoolExecutor(REQUESTS_AT_ONCE) as pool:
-        while block := list(islice(rest, LINES_A_REQUEST * REQUESTS_AT_ONCE)):
+        while block := list(islice(remaining, LINES_A_REQUEST * REQUESTS_AT_ONCE)):
             starts = range(0, len(block), LINES_A_REQUEST)
             chunks = [block[start : start + LINES_A_REQUEST] for start in starts]
-            yield block, [one for chunk in pool.map(translate, chunks) for one in chunk]
+            yield block, list(chain.from_iterable(pool.map(translate, chunks)))

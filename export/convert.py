@@ -26,31 +26,35 @@ def convert(bundle: Bundle, out: Path) -> Manifest:
         FileExistsError: `out` exists and is not a bundle.
         OSError: a file cannot be read or written.
     """
-    old = bundle.manifest
-    graphs = {precision: graph_files(precision) for precision in old.graphs}
-    moved = {bundle.folder / name for name in (old.scorer, old.weights) if name is not None}
+    old_manifest = bundle.manifest
+    graphs = {precision: graph_files(precision) for precision in old_manifest.graphs}
+    rewritten = {
+        bundle.folder / name
+        for name in (old_manifest.scorer, old_manifest.weights)
+        if name is not None
+    }
     with replacing(out) as folder:
         weights = WeightsFile(folder)
-        for precision, new in graphs.items():
+        for precision, new_files in graphs.items():
             files = bundle.graphs(precision)
-            moved.update(files)
-            for file, name in zip(files, (new.encoder, new.decoder), strict=True):
+            rewritten.update(files)
+            for file, name in zip(files, (new_files.encoder, new_files.decoder), strict=True):
                 weights.save(onnx.load(file), name)
         if bundle.scorer is not None:
             weights.save(onnx.load(bundle.scorer), SCORER)
         written = [path.name for path in folder.iterdir()]
-        kept = [name for name in old.files if bundle.folder / name not in moved]
-        for name in kept:
+        copied = [name for name in old_manifest.files if bundle.folder / name not in rewritten]
+        for name in copied:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(bundle.folder / name, folder / name)
         keep_documents(bundle.folder, folder)
-        manifest = old.model_copy(
+        manifest = old_manifest.model_copy(
             update={
                 "format_version": FORMAT_VERSION,
                 "graphs": graphs,
                 "scorer": SCORER if bundle.scorer is not None else None,
                 "weights": WEIGHTS,
-                "files": {name: sha256(folder / name) for name in sorted(written + kept)},
+                "files": {name: sha256(folder / name) for name in sorted(written + copied)},
             }
         )
         write_manifest(folder, manifest)

@@ -111,38 +111,41 @@ def _define_loop_constants(b: GraphBuilder, config: ModelConfig, narrowing: bool
     by_sentence, by_group = b.op("Shape", "ids"), b.op("Shape", "ancestors", start=0, end=2)
     sources = b.op("Shape", "source_row", start=0, end=1)
     group, d_head = group_size(config.vocab_size), config.d_head
-    for name, shape, rest in (
+    for name, shape, suffix in (
         ("grouped", by_group, [config.d_model]),
         ("sources_heads", sources, [-1, config.num_heads, d_head]),
         ("sentences_vocabulary", by_sentence, [-1, group]),
         ("groups_parents", by_group, [1]),
     ):
-        b.named(name, "Concat", shape, b.constant(rest), axis=0)
+        b.named(name, "Concat", shape, b.constant(suffix), axis=0)
     for ranks, count in (("finishing_ranks", "candidates"), ("live_ranks", "beams")):
-        every = b.op("Range", b.constant(0), b.op("Squeeze", count), b.constant(1))
-        b.named(ranks, "Less", every, "beam_size")  # [B, 2K] and [B, K]: within the row's own beam
+        all_ranks = b.op("Range", b.constant(0), b.op("Squeeze", count), b.constant(1))
+        # [B, 2K] and [B, K]: within the row's own beam
+        b.named(ranks, "Less", all_ranks, "beam_size")
         if narrowing:
-            b.named(f"{ranks}.numbers", "Identity", every)
+            b.named(f"{ranks}.numbers", "Identity", all_ranks)
     count = b.op("Shape", "banned", start=0, end=1)
     b.named("banned_logits", "Expand", b.constant([-np.inf], np.float32), count)
     b.named("any_banned", "Cast", b.op("Squeeze", count), to=TensorProto.BOOL)
     # index of each sentence's first beam in its group, [B, 1]
     batch = b.op("Squeeze", b.op("Shape", "ids", start=0, end=1))
-    firsts = b.op("Mul", b.op("Range", b.constant(0), batch, b.constant(1)), "beams")
-    b.named("first_query", "Unsqueeze", b.op("Mod", firsts, queries), b.constant([1]))
+    first_beams = b.op("Mul", b.op("Range", b.constant(0), batch, b.constant(1)), "beams")
+    b.named("first_query", "Unsqueeze", b.op("Mod", first_beams, queries), b.constant([1]))
     _define_step_tables(b, config)
     if config.decoder_cell == "attention":
         square = b.op("ConstantOfShape", b.op("Concat", queries, queries, axis=0))
-        own = b.op("EyeLike", square, dtype=TensorProto.FLOAT)
-        own = b.op(
-            "Mul", b.op("Sub", own, b.constant(1.0, np.float32)), b.constant(-MASKED, np.float32)
+        own_entries = b.op("EyeLike", square, dtype=TensorProto.FLOAT)
+        own_entries = b.op(
+            "Mul",
+            b.op("Sub", own_entries, b.constant(1.0, np.float32)),
+            b.constant(-MASKED, np.float32),
         )
         # [G, Q, Q]: 0 on the diagonal, MASKED off it
-        b.named("own_entries", "Expand", own, b.op("Concat", by_group, queries, axis=0))
-    one, length = b.constant([1]), b.op("Shape", "source_row", start=1, end=2)
-    bias = b.op("Unsqueeze", b.to_float("source_bias"), one)
-    bias = b.op("Expand", bias, b.op("Concat", one, "beams", one, axis=0))  # [B, K, S]
-    shape = b.op("Concat", sources, one, b.constant([-1]), length, axis=0)
+        b.named("own_entries", "Expand", own_entries, b.op("Concat", by_group, queries, axis=0))
+    one_entry, source_length = b.constant([1]), b.op("Shape", "source_row", start=1, end=2)
+    bias = b.op("Unsqueeze", b.to_float("source_bias"), one_entry)
+    bias = b.op("Expand", bias, b.op("Concat", one_entry, "beams", one_entry, axis=0))  # [B, K, S]
+    shape = b.op("Concat", sources, one_entry, b.constant([-1]), source_length, axis=0)
     b.named("cross_bias", "Reshape", bias, shape)  # [C, 1, K B / C, S]
 
 
@@ -190,8 +193,8 @@ def _state(b: GraphBuilder, config: ModelConfig, caches: list[str]) -> _State:
     }
     past = [tensor(f"past_{name}", kind, ["past_G", heads, "past_L", d_head]) for name in caches]
     ancestors = {"loop_ancestors": tensor("next_ancestors", "f32", ["G", "Q", "next_L"])}
-    places = [tensor("row", "i64", ["G", "L"]), tensor("entry", "i64", ["G", "L"])]
-    return _State(places, past, ancestors | entries)
+    entry_inputs = [tensor("row", "i64", ["G", "L"]), tensor("entry", "i64", ["G", "L"])]
+    return _State(entry_inputs, past, ancestors | entries)
 
 
 def _signature(
@@ -249,12 +252,12 @@ def _gather(
     """
     past_length, axis = b.op("Shape", next(iter(caches)), start=2, end=3), b.constant([1])
     heads = b.constant(np.arange(config.num_heads)[None, :, None])
-    place = b.op("Mul", b.op("Unsqueeze", row, axis), b.constant([config.num_heads]))
-    place = b.op("Mul", b.op("Add", place, heads), past_length)
-    place = b.op("Add", place, b.op("Unsqueeze", entry, axis))  # [G, H, L]
+    entry_index = b.op("Mul", b.op("Unsqueeze", row, axis), b.constant([config.num_heads]))
+    entry_index = b.op("Mul", b.op("Add", entry_index, heads), past_length)
+    entry_index = b.op("Add", entry_index, b.op("Unsqueeze", entry, axis))  # [G, H, L]
     flat_shape = b.constant([-1, config.d_head])
     for cache, name in caches.items():
-        b.named(name, "Gather", b.op("Reshape", cache, flat_shape), place)
+        b.named(name, "Gather", b.op("Reshape", cache, flat_shape), entry_index)
 
 
 def _body(
@@ -275,25 +278,25 @@ def _body(
     for index in range(config.num_decoder_layers):
         x = decoder_layer(b, x, index, attention_mask, new_caches, config)
     x = final_norm(b, x, "decoder_norm", config)
-    carried = new_caches if is_recurrent else {"ancestors": mask}
+    beam_values = new_caches if is_recurrent else {"ancestors": mask}
     scored = log_probs(b, x, config, suppressed)
-    chosen = select(b, scored, carried, narrowing=narrowing)
+    selected = select(b, scored, beam_values, narrowing=narrowing)
 
     outputs = {
-        chosen["go_on"]: tensor(f"{p}next_go_on", "bool", []),
-        chosen["ids"]: tensor(f"{p}next_ids", "i64", ["B", "K"]),
-        chosen["totals"]: tensor(f"{p}next_totals", "f32", ["B", "K"]),
-        chosen["finished"]: tensor(f"{p}next_finished", "i64", ["B", 1]),
-        chosen["best"]: tensor(f"{p}next_best", "f32", ["B", 1]),
+        selected["go_on"]: tensor(f"{p}next_go_on", "bool", []),
+        selected["ids"]: tensor(f"{p}next_ids", "i64", ["B", "K"]),
+        selected["totals"]: tensor(f"{p}next_totals", "f32", ["B", "K"]),
+        selected["finished"]: tensor(f"{p}next_finished", "i64", ["B", 1]),
+        selected["best"]: tensor(f"{p}next_best", "f32", ["B", 1]),
     }
     if not is_recurrent:
-        outputs[chosen["ancestors"]] = tensor(f"{p}next_ancestors", "f32", None)
+        outputs[selected["ancestors"]] = tensor(f"{p}next_ancestors", "f32", None)
     for name in caches:
-        result = {**new_caches, **chosen}[name]
+        result = {**new_caches, **selected}[name]
         outputs[result] = tensor(f"{p}next_{name}", b.float_kind, None)
-    outputs[chosen["scores"]] = tensor(f"{p}scores", "f32", None)
-    outputs[chosen["tokens"]] = tensor(f"{p}tokens", "i64", None)
-    outputs[chosen["parents"]] = tensor(f"{p}parents", "i64", None)
+    outputs[selected["scores"]] = tensor(f"{p}scores", "f32", None)
+    outputs[selected["tokens"]] = tensor(f"{p}tokens", "i64", None)
+    outputs[selected["parents"]] = tensor(f"{p}parents", "i64", None)
     inputs = [
         tensor(f"{p}iteration", "i64", []),
         tensor(f"{p}go_on", "bool", []),

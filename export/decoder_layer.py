@@ -45,8 +45,8 @@ def decoder_layer(
 
     def recurrent(x: str) -> str:
         name = f"cells.{index}"
-        found, new_caches[name] = recurrence.step(b, x, f"{b.prefix}{name}", f"{layer}.recurrence")
-        return found
+        output, new_caches[name] = recurrence.step(b, x, f"{b.prefix}{name}", f"{layer}.recurrence")
+        return output
 
     history = recurrent if config.decoder_cell == "ssru" else self_attention
     x = residual(b, x, f"{layer}.norm_1", config, history)

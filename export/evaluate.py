@@ -89,16 +89,14 @@ def evaluate(
             if out:
                 lines = "".join(f"{line}\n" for line in hypotheses)
                 (out / f"{split}.{source}-{target}.{target}").write_text(lines, "utf-8")
-            described = []
+            scores = []
             for metric in (
                 sacrebleu.BLEU(lowercase=lowercase),
                 sacrebleu.CHRF(lowercase=lowercase),
             ):
                 score = metric.corpus_score(hypotheses, [text[target]])
-                described.append(f"{score.name} {score.score:.2f} ({metric.get_signature()})")
-            figures[f"{source}-{target}"] = (
-                f"{split}, {len(hypotheses)} lines: {', '.join(described)}"
-            )
+                scores.append(f"{score.name} {score.score:.2f} ({metric.get_signature()})")
+            figures[f"{source}-{target}"] = f"{split}, {len(hypotheses)} lines: {', '.join(scores)}"
             if on_direction:
                 on_direction(source, target, text[source], hypotheses, text[target])
     return figures
@@ -138,8 +136,8 @@ class Reports:
         trained_on = (self._data.glob(name) for name in (f"train.{target}", f"train.*.{target}"))
         known = words_of([*chain.from_iterable(trained_on), *self._words])
         ask = partial(translate, self._url, source=source, target=target, fields=self._fields)
-        found = report(ask, lines, translated, references, known)
-        self.by_direction[f"{source}-{target}"] = str(found)
+        result = report(ask, lines, translated, references, known)
+        self.by_direction[f"{source}-{target}"] = str(result)
 
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:

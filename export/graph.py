@@ -114,9 +114,9 @@ class GraphBuilder:
         if self.store is None or array.nbytes < MIN_MAPPED:
             return numpy_helper.from_array(array.copy(order="C"), name)
         kind = helper.np_dtype_to_tensor_dtype(array.dtype)
-        found = TensorProto(name=name, dims=array.shape, data_type=kind)
-        self.store.add(found, np.ascontiguousarray(array).data)
-        return found
+        stored = TensorProto(name=name, dims=array.shape, data_type=kind)
+        self.store.add(stored, np.ascontiguousarray(array).data)
+        return stored
 
     def parameter(self, name: str) -> str:
         """Store one of the network's vectors in the precision of the activations; return its name."""
@@ -141,10 +141,10 @@ class GraphBuilder:
         if kind in ("gelu", "gelu_tanh"):
             approximate = "tanh" if kind == "gelu_tanh" else "none"
             return str(self.op("Gelu", x, approximate=approximate))
-        steep = x
+        scaled = x
         if kind == "gelu_sigmoid":
-            steep = self.op("Mul", x, self.constant(1.702, self.float_dtype))
-        return str(self.op("Mul", x, self.op("Sigmoid", steep)))
+            scaled = self.op("Mul", x, self.constant(1.702, self.float_dtype))
+        return str(self.op("Mul", x, self.op("Sigmoid", scaled)))
 
     def linear(self, x: str, layer: str, relu_input: bool = False) -> str:
         """Apply the linear module `layer`, [..., in] -> [..., out], to x, or to ReLU(x) with `relu_input`."""
@@ -173,8 +173,8 @@ class GraphBuilder:
         """
         if self.precision == "int8":
             return [self.linear(x, layer) for layer in layers]
-        joined, count = self.linears(x, *layers), len(layers)
-        return list(self.op("Split", joined, axis=-1, num_outputs=count, outputs=count))
+        product, count = self.linears(x, *layers), len(layers)
+        return list(self.op("Split", product, axis=-1, num_outputs=count, outputs=count))
 
     def matmul(
         self,
@@ -192,11 +192,11 @@ class GraphBuilder:
         weight's last row, in which case it is padded.
         """
         if self.precision == "int8":
-            seen = self.ranges[layer]
+            activation_range = self.ranges[layer]
             if relu_input:  # a zero point of 0 clips as ReLU does
-                seen = replace(seen, low=0.0)
-            columns = self.int8_columns(weight, name, seen, absent)
-            return self._int8_matmul(x, columns, seen, bias)
+                activation_range = replace(activation_range, low=0.0)
+            columns = self.int8_columns(weight, name, activation_range, absent)
+            return self._int8_matmul(x, columns, activation_range, bias)
         if relu_input:
             x = self.op("Relu", x)
         padding = max(0, max(absent, default=0) + 1 - len(weight))
@@ -205,10 +205,10 @@ class GraphBuilder:
         return str(self.op("Add", self.op("MatMul", x, transposed), bias))
 
     def _int8_matmul(
-        self, x: str, columns: tuple[str, str], seen: ActivationRange, bias: str
+        self, x: str, columns: tuple[str, str], activation_range: ActivationRange, bias: str
     ) -> str:
         """Compute X W^T + b with unsigned inputs and signed weights; `columns` are weight and scales."""
-        scale, zero_point = seen.code()
+        scale, zero_point = activation_range.code()
         weight, scales = columns
         x_scale = self.constant(scale, np.float32)
         x_zero = self.constant(zero_point, np.uint8)
@@ -227,7 +227,11 @@ class GraphBuilder:
         )
 
     def int8_columns(
-        self, weight: np.ndarray, name: str, seen: ActivationRange, absent: Sequence[int] = ()
+        self,
+        weight: np.ndarray,
+        name: str,
+        activation_range: ActivationRange,
+        absent: Sequence[int] = (),
     ) -> tuple[str, str]:
         """Store a weight [out, in], transposed, in int8, and the scales of its columns; return both names.
 
@@ -244,7 +248,7 @@ class GraphBuilder:
             widest[list(absent)] = 0  # without them, one scale serves all the others
             if widest.max() <= EVEN * np.median(widest):
                 widest = widest.max()
-            limit = best_limit(weight, widest, seen)
+            limit = best_limit(weight, widest, activation_range)
             scales = int8_scales(widest, limit)
             columns = np.pad(quantized(weight, scales, limit), ((0, padding), (0, 0)))
             columns[list(absent)] = 0
@@ -307,7 +311,7 @@ class GraphBuilder:
         renamed = {result: info.name for result, info in outputs.items()}
         for node in self.nodes:
             for names in (node.input, node.output):
-                names[:] = [renamed.get(one, one) for one in names]
+                names[:] = [renamed.get(result, result) for result in names]
         return helper.make_graph(
             self.nodes, name, list(inputs), list(outputs.values()), list(self.initializers.values())
         )

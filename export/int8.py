@@ -40,38 +40,38 @@ class ActivationRange:
 
 def widest_values(weight: np.ndarray) -> np.ndarray:
     """Return the largest absolute value of each row of a weight [out, in]: [out]."""
-    found: np.ndarray = np.maximum(weight.max(axis=1), -weight.min(axis=1))
-    return found
+    widest: np.ndarray = np.maximum(weight.max(axis=1), -weight.min(axis=1))
+    return widest
 
 
 def int8_scales(widest: np.ndarray, limit: int) -> np.ndarray:
     """Return the scales with which `limit` stands for the `widest` values, of all rows or of each."""
-    found: np.ndarray = np.maximum(widest / limit, 1e-8).astype(np.float32)
-    return found
+    scales: np.ndarray = np.maximum(widest / limit, 1e-8).astype(np.float32)
+    return scales
 
 
 def quantized(weight: np.ndarray, scales: np.ndarray, limit: int) -> np.ndarray:
     """Quantize a weight [out, in] to int8; `scales` is one scale, or one per row, possibly of padding too."""
-    found = np.empty(weight.shape, np.int8)
+    codes = np.empty(weight.shape, np.int8)
     for rows in blocks(len(weight)):
-        own = scales[rows, None] if scales.ndim else scales
-        found[rows] = np.clip(np.rint(weight[rows] / own), -limit, limit)
-    return found
+        own_scales = scales[rows, None] if scales.ndim else scales
+        codes[rows] = np.clip(np.rint(weight[rows] / own_scales), -limit, limit)
+    return codes
 
 
-def best_limit(weight: np.ndarray, widest: np.ndarray, seen: ActivationRange) -> int:
+def best_limit(weight: np.ndarray, widest: np.ndarray, activation_range: ActivationRange) -> int:
     """Return the one of `LIMITS` with which the products of the examples are nearest to full precision.
 
     The products are computed as on a processor that saturates. `widest` has one value for all rows, or one
     for each.
     """
-    if not seen.inputs.size:
+    if not activation_range.inputs.size:
         return LIMITS[0]
-    every = slice(None, len(weight), -(-len(weight) // TRIED_ROWS))
-    weight, widest = weight[every], widest[every] if widest.ndim else widest
-    scale, zero = seen.code()
-    inputs = np.clip(np.rint(seen.inputs / scale) + zero, 0, 255).astype(np.uint8)
-    expected = seen.inputs @ weight.T
+    tried = slice(None, len(weight), -(-len(weight) // TRIED_ROWS))
+    weight, widest = weight[tried], widest[tried] if widest.ndim else widest
+    scale, zero = activation_range.code()
+    inputs = np.clip(np.rint(activation_range.inputs / scale) + zero, 0, 255).astype(np.uint8)
+    expected = activation_range.inputs @ weight.T
 
     def error(limit: int) -> float:
         scales = int8_scales(widest, limit)
@@ -93,8 +93,8 @@ def saturating_product(inputs: np.ndarray, weight: np.ndarray) -> np.ndarray:
         weight.T.astype(np.float32),
     )  # for numpy's fast product
     total = np.zeros((len(inputs), len(weight)))
-    for at in range(0, len(columns), 2):
-        pair = inputs[:, at : at + 2] @ columns[at : at + 2]
+    for index in range(0, len(columns), 2):
+        pair = inputs[:, index : index + 2] @ columns[index : index + 2]
         total += np.clip(pair, -(2.0**15), 2.0**15 - 1)
     return total
 

@@ -53,8 +53,8 @@ def main(arguments: list[str] | None = None) -> int:
     codes = tuple(options.languages)
     try:
         options.out.parent.mkdir(parents=True, exist_ok=True)
-        more = _from_wordfreq(codes) if options.wordfreq else {}
-        table = known_words({code: _counts(options.data, code) for code in codes}, more)
+        more_words = _from_wordfreq(codes) if options.wordfreq else {}
+        table = known_words({code: _counts(options.data, code) for code in codes}, more_words)
         options.out.write_bytes(compressed(table))
     except (DataError, ImportError, LookupError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -64,24 +64,34 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def known_words(counts: Mapping[str, Counter[str]], more: Mapping[str, Iterable[str]]) -> Table:
+def known_words(
+    counts: Mapping[str, Counter[str]], more_words: Mapping[str, Iterable[str]]
+) -> Table:
     """Collect the table's words, without forms and compounds that the service derives from other words.
 
     Args:
         counts: counts of the case-folded words of the training text, by language.
-        more: further case-folded words, by language.
+        more_words: further case-folded words, by language.
     """
     table: Table = {}
-    for code, found in counts.items():
-        sure = set(more.get(code, ()))
+    for code, counts_of_words in counts.items():
+        known_as_words = set(more_words.get(code, ()))
         others = [other for key, other in counts.items() if key != code]
-        seen = {word for word in found if word in sure or not _is_name(word, found[word], others)}
-        parts = {word for word in seen if found[word] >= MIN_COUNT and len(word) >= MIN_PART}
+        words = {
+            word
+            for word in counts_of_words
+            if word in known_as_words or not _is_name(word, counts_of_words[word], others)
+        }
+        parts = {
+            word for word in words if counts_of_words[word] >= MIN_COUNT and len(word) >= MIN_PART
+        }
         known = KnownWords((), parts, profile(code).compound_links)
-        rest = (seen | sure) - parts
+        other_words = (words | known_as_words) - parts
         table[code] = {
             "part": parts,
-            "word": {one for one in rest if len(one) <= MAX_LETTERS and one not in known},
+            "word": {
+                word for word in other_words if len(word) <= MAX_LETTERS and word not in known
+            },
         }
     return table
 

@@ -87,10 +87,10 @@ class Material:
 
     def direction_of(self, pair: Pair) -> Direction:
         """Return the first direction whose tag and start token match a pair, or else the first direction."""
-        tag, first = int(pair.source[0]), int(pair.target[0])
-        for one in self.directions:
-            if one.tag in (None, tag) and one.start_token in (None, first):
-                return one
+        tag, first_token = int(pair.source[0]), int(pair.target[0])
+        for direction in self.directions:
+            if direction.tag in (None, tag) and direction.start_token in (None, first_token):
+                return direction
         return self.directions[0]
 
     @property
@@ -99,9 +99,9 @@ class Material:
 
         The scorer's inputs for this have a tag before and EOS after the source, and no start tokens.
         """
-        if not self.ends_source or any(one.start_tokens for one in self.directions):
+        if not self.ends_source or any(direction.start_tokens for direction in self.directions):
             return False
-        pairs = {(one.source, one.target) for one in self.directions}
+        pairs = {(direction.source, direction.target) for direction in self.directions}
         return any((target, source) in pairs for source, target in pairs)
 
 

@@ -48,14 +48,14 @@ def gather_states(b: GraphBuilder, states: dict[str, str], config: ModelConfig) 
     """
     has_begun = b.op("Greater", "position", b.constant(0))  # [B, 1]
     has_begun = b.op("Unsqueeze", has_begun, b.constant([2]))
-    nothing, flat = b.constant(0, b.float_dtype), b.constant([-1, config.d_model])
+    zeros, flat = b.constant(0, b.float_dtype), b.constant([-1, config.d_model])
     for past, name in states.items():
-        taken = b.op("Gather", b.op("Reshape", past, flat), "cell")  # [B, K, d]
-        b.named(name, "Reshape", b.op("Where", has_begun, taken, nothing), "grouped")
+        gathered = b.op("Gather", b.op("Reshape", past, flat), "cell")  # [B, K, d]
+        b.named(name, "Reshape", b.op("Where", has_begun, gathered, zeros), "grouped")
 
 
 def _parts(b: GraphBuilder, x: str, module: str) -> tuple[str, str]:
     """Return the forget gate and the values to add to the state."""
-    new, gate = b.each_linear(x, f"{module}.w", f"{module}.w_f")
+    candidate, gate = b.each_linear(x, f"{module}.w", f"{module}.w_f")
     forget = b.op("Sigmoid", gate)
-    return forget, b.op("Mul", b.op("Sub", b.constant(1, b.float_dtype), forget), new)
+    return forget, b.op("Mul", b.op("Sub", b.constant(1, b.float_dtype), forget), candidate)

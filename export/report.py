@@ -93,10 +93,11 @@ def report(
     rows = zip(source, translated, references, strict=True)
     numbered = [has_same_numbers(*row) for row in rows if _DIGITS.search(row[0])]
     rng = random.Random(seed)
-    made = [with_placeholder(line, rng) for line in source]
-    answers = translate([line for line, _ in made])
-    kept = [
-        text.count(one) == line.count(one) for (line, one), text in zip(made, answers, strict=True)
+    lines_and_placeholders = [with_placeholder(line, rng) for line in source]
+    answers = translate([line for line, _ in lines_and_placeholders])
+    preserved = [
+        text.count(inserted) == line.count(inserted)
+        for (line, inserted), text in zip(lines_and_placeholders, answers, strict=True)
     ]
     output = [_words(line) for line in translated] if known else []
     unknown = sum(
@@ -112,7 +113,7 @@ def report(
     return Report(
         numbers=_share(numbered),
         numbered_lines=len(numbered),
-        placeholders=_share(kept),
+        placeholders=_share(preserved),
         lines=len(source),
         length=sacrebleu.corpus_bleu(translated, [references]).ratio,
         unknown=unknown / max(1, words),
@@ -133,9 +134,9 @@ def with_placeholder(line: str, rng: random.Random) -> tuple[str, str]:
     Returns:
         The changed line and the placeholder.
     """
-    words, one = line.split(" "), placeholder(rng)
-    words.insert(rng.randint(1, max(1, len(words) - 1)), one)
-    return " ".join(words), one
+    words, inserted = line.split(" "), placeholder(rng)
+    words.insert(rng.randint(1, max(1, len(words) - 1)), inserted)
+    return " ".join(words), inserted
 
 
 def has_same_numbers(source: str, translation: str, reference: str) -> bool:
@@ -166,9 +167,9 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
-def _share(held: Sequence[bool]) -> float:
+def _share(values: Sequence[bool]) -> float:
     """Return the share of true values; 1.0 for an empty sequence."""
-    return sum(held) / len(held) if held else 1.0
+    return sum(values) / len(values) if values else 1.0
 
 
 def _chrf(translated: Sequence[str], references: Sequence[str]) -> float:

@@ -121,8 +121,10 @@ class _Decoder:
 
 def _rows(b: GraphBuilder, weights: str, head: AlignmentHead) -> str:
     """Return one head's weights at the rows for the T target tokens, according to its shift: [B, T, S]."""
-    one = str(b.op("Gather", weights, b.constant(head.head), axis=1))  # [B, T + 1, S]
-    return _slice(b, one, 0, -1) if head.shift == 0 else _slice(b, one, 1, np.iinfo(np.int64).max)
+    weights_of_head = str(b.op("Gather", weights, b.constant(head.head), axis=1))  # [B, T + 1, S]
+    if head.shift == 0:
+        return _slice(b, weights_of_head, 0, -1)
+    return _slice(b, weights_of_head, 1, np.iinfo(np.int64).max)
 
 
 def _log_probs(b: GraphBuilder, config: ModelConfig, states: str) -> str:
@@ -131,13 +133,15 @@ def _log_probs(b: GraphBuilder, config: ModelConfig, states: str) -> str:
     added = b.weights["projection_bias"] if config.projection_bias else np.zeros(config.vocab_size)
     bias = b.initializer("projection.bias", added.astype(b.float_dtype))
     logits = b.matmul(states, b.weights[name], name, "projection", bias)
-    wanted = _slice(b, "target_ids", 1, np.iinfo(np.int64).max)  # [N, T + 1]
+    targets = _slice(b, "target_ids", 1, np.iinfo(np.int64).max)  # [N, T + 1]
     pairs = b.op("Concat", b.op("Shape", states, start=0, end=1), b.constant([1, 1]), axis=0)
-    places = b.op("Expand", b.op("Unsqueeze", wanted, b.constant([2])), pairs)
-    found = b.op("GatherElements", b.op("LogSoftmax", logits, axis=-1), places, axis=2)
-    found = b.op("Squeeze", found, b.constant([2]))
-    padding = b.op("Equal", wanted, b.constant(PAD_ID))
-    counted = b.op("Where", padding, b.constant(0, np.float32), found)
+    target_indices = b.op("Expand", b.op("Unsqueeze", targets, b.constant([2])), pairs)
+    token_log_probs = b.op(
+        "GatherElements", b.op("LogSoftmax", logits, axis=-1), target_indices, axis=2
+    )
+    token_log_probs = b.op("Squeeze", token_log_probs, b.constant([2]))
+    padding = b.op("Equal", targets, b.constant(PAD_ID))
+    counted = b.op("Where", padding, b.constant(0, np.float32), token_log_probs)
     return str(b.op("ReduceSum", counted, b.constant([1]), keepdims=0))
 
 

@@ -24,14 +24,14 @@ def log_probs(b: GraphBuilder, x: str, config: ModelConfig, suppressed: tuple[in
     """
     vocab_size = config.vocab_size
     padding = -vocab_size % group_size(vocab_size)
-    nothing = [*suppressed, *range(vocab_size, vocab_size + padding)]
+    absent = [*suppressed, *range(vocab_size, vocab_size + padding)]
     bias = np.zeros(vocab_size + padding, dtype=b.float_dtype)
     if config.projection_bias:
         bias[:vocab_size] = b.weights["projection_bias"]
-    bias[nothing] = -np.inf
+    bias[absent] = -np.inf
     name = "projection.weight" if config.embeddings == "separate" else "embedding.weight"
     stored_bias = b.initializer("projection.bias", bias)
-    logits = b.matmul(x, b.weights[name], name, "projection", stored_bias, absent=nothing)
+    logits = b.matmul(x, b.weights[name], name, "projection", stored_bias, absent=absent)
     if b.precision == "fp16":
         logits = b.op("Cast", logits, to=TensorProto.FLOAT)
     branches = {}
@@ -42,8 +42,8 @@ def log_probs(b: GraphBuilder, x: str, config: ModelConfig, suppressed: tuple[in
         result = branch.op("LogSoftmax", allowed, axis=-1)
         described = tensor(f"{branch.prefix}log_probs", "f32", None)
         branches[name] = branch.finish(name, [], {result: described})
-    found = b.op("If", "any_banned", then_branch=branches["banned"], else_branch=branches["free"])
-    return _without(b, str(found), config.forbidden_ids, vocab_size + padding)
+    chosen = b.op("If", "any_banned", then_branch=branches["banned"], else_branch=branches["free"])
+    return _without(b, str(chosen), config.forbidden_ids, vocab_size + padding)
 
 
 def _without(b: GraphBuilder, log_probs: str, forbidden: tuple[int, ...], width: int) -> str:
@@ -65,19 +65,19 @@ def _candidates(b: GraphBuilder, scored: str) -> tuple[str, str, str]:
     totals = b.op("Unsqueeze", f"{b.prefix}totals", b.constant([2]))  # [B, K, 1]
     maxima = b.op("Add", b.op("ReduceMax", groups, b.constant([-1]), keepdims=0), totals)
     per_beam = b.constant(-(-len(b.weights["embedding.weight"]) // size))
-    _, chosen = b.op("TopK", b.op("Reshape", maxima, flat), "candidates", axis=-1, outputs=2)
-    parents = b.op("Div", chosen, per_beam)  # [B, 2K]
-    index = b.op("Unsqueeze", chosen, b.constant([2]))
-    every = b.op("Reshape", groups, b.constant([0, -1, size]))  # [B, K V / size, size]
-    best = b.op("GatherND", every, index, batch_dims=1)  # [B, 2K, size]
-    carried = b.op("GatherElements", f"{b.prefix}totals", parents, axis=1)
-    sums = b.op("Add", best, b.op("Unsqueeze", carried, b.constant([2])))
-    scores, place = b.op("TopK", b.op("Reshape", sums, flat), "candidates", axis=-1, outputs=2)
-    group = b.op("Div", place, b.constant(size))
-    chosen = b.op("GatherElements", chosen, group, axis=1)
-    first = b.op("Mul", b.op("Mod", chosen, per_beam), b.constant(size))
-    tokens = b.op("Add", first, b.op("Mod", place, b.constant(size)))
-    return scores, tokens, b.op("Div", chosen, per_beam)
+    _, group_indices = b.op("TopK", b.op("Reshape", maxima, flat), "candidates", axis=-1, outputs=2)
+    parents = b.op("Div", group_indices, per_beam)  # [B, 2K]
+    index = b.op("Unsqueeze", group_indices, b.constant([2]))
+    grouped = b.op("Reshape", groups, b.constant([0, -1, size]))  # [B, K V / size, size]
+    best = b.op("GatherND", grouped, index, batch_dims=1)  # [B, 2K, size]
+    carried_totals = b.op("GatherElements", f"{b.prefix}totals", parents, axis=1)
+    sums = b.op("Add", best, b.op("Unsqueeze", carried_totals, b.constant([2])))
+    scores, ranks = b.op("TopK", b.op("Reshape", sums, flat), "candidates", axis=-1, outputs=2)
+    group = b.op("Div", ranks, b.constant(size))
+    group_indices = b.op("GatherElements", group_indices, group, axis=1)
+    first_token = b.op("Mul", b.op("Mod", group_indices, per_beam), b.constant(size))
+    tokens = b.op("Add", first_token, b.op("Mod", ranks, b.constant(size)))
+    return scores, tokens, b.op("Div", group_indices, per_beam)
 
 
 def group_size(vocab_size: int) -> int:
@@ -86,12 +86,12 @@ def group_size(vocab_size: int) -> int:
 
 
 def select(
-    b: GraphBuilder, scored: str, carried: dict[str, str], *, narrowing: bool = False
+    b: GraphBuilder, scored: str, beam_values: dict[str, str], *, narrowing: bool = False
 ) -> dict[str, str]:
     """Choose the candidates and the surviving beams from log-probabilities [G, Q, V].
 
-    Values in `carried` [G, Q, ...] follow the surviving beams. With `narrowing`, the input `narrow` says for
-    which sentences each finished hypothesis reduces the beam by one.
+    Values in `beam_values` [G, Q, ...] follow the surviving beams. With `narrowing`, the input `narrow` says
+    for which sentences each finished hypothesis reduces the beam by one.
     """
     p = b.prefix
     scores, tokens, parents = _candidates(b, scored)
@@ -100,8 +100,8 @@ def select(
     narrowed = partial(_narrowed, b) if narrowing else lambda ranks, _: ranks
     finishing = b.op("And", ends, narrowed("finishing_ranks", f"{p}finished"))
     counted = b.op("Cast", finishing, to=TensorProto.INT64)
-    newly = b.op("ReduceSum", counted, b.constant([1]), keepdims=1)
-    finished = b.op("Add", f"{p}finished", newly)
+    num_new = b.op("ReduceSum", counted, b.constant([1]), keepdims=1)
+    finished = b.op("Add", f"{p}finished", num_new)
 
     dead = b.constant(DEAD, np.float32)
     alive = b.op("Where", ends, dead, scores)
@@ -110,9 +110,9 @@ def select(
     next_parents = b.op("GatherElements", parents, survivors, axis=1)
     parent_queries = b.op("Add", next_parents, "first_query")
     best, is_ahead = _best(b, scores, finishing, next_totals)
-    enough = b.op("GreaterOrEqual", finished, "beam_size")
-    done = b.op("Or", enough, b.op("And", "likely", is_ahead))
-    done = b.op("Cast", done, to=TensorProto.INT64)
+    has_enough = b.op("GreaterOrEqual", finished, "beam_size")
+    is_done = b.op("Or", has_enough, b.op("And", "likely", is_ahead))
+    is_done = b.op("Cast", is_done, to=TensorProto.INT64)
     return {
         "scores": scores,
         "tokens": tokens,
@@ -121,8 +121,8 @@ def select(
         "totals": next_totals,
         "finished": finished,
         "best": best,
-        **_carry(b, carried, b.op("Reshape", parent_queries, "groups_parents")),
-        "go_on": b.op("Less", b.op("ReduceSum", done, keepdims=0), "stop_after"),
+        **_carry(b, beam_values, b.op("Reshape", parent_queries, "groups_parents")),
+        "go_on": b.op("Less", b.op("ReduceSum", is_done, keepdims=0), "stop_after"),
     }
 
 
@@ -132,17 +132,19 @@ def _narrowed(b: GraphBuilder, ranks: str, finished: str) -> str:
     return str(b.op("Less", f"{ranks}.numbers", beams))
 
 
-def _carry(b: GraphBuilder, carried: dict[str, str], origins: str) -> dict[str, str]:
+def _carry(b: GraphBuilder, beam_values: dict[str, str], origins: str) -> dict[str, str]:
     """Gather each beam's values from the query that it continues."""
-    return {name: b.op("GatherND", one, origins, batch_dims=1) for name, one in carried.items()}
+    return {
+        name: b.op("GatherND", value, origins, batch_dims=1) for name, value in beam_values.items()
+    }
 
 
 def _best(b: GraphBuilder, scores: str, finishing: str, live: str) -> tuple[str, str]:
     """Return each sentence's best finished score, and whether no live beam is ahead of it; [B, 1] each."""
     penalty = b.op("Gather", "penalties", f"{b.prefix}iteration", axis=0)  # [B, 1]
     ended = b.op("Where", finishing, b.op("Div", scores, penalty), b.constant(DEAD, np.float32))
-    newly = b.op("ReduceMax", ended, b.constant([1]), keepdims=1)
-    best = b.op("Max", f"{b.prefix}best", newly)
+    best_new = b.op("ReduceMax", ended, b.constant([1]), keepdims=1)
+    best = b.op("Max", f"{b.prefix}best", best_new)
     leader = b.op(
         "Div", b.op("Slice", live, b.constant([0]), b.constant([1]), b.constant([1])), penalty
     )

@@ -56,7 +56,9 @@ def main(arguments: list[str] | None = None) -> int:
     except (ServiceError, DataError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    dropped = ", ".join(f"{n:,} {why}" for why, n in count.most_common() if why != "kept")
+    dropped = ", ".join(
+        f"{number:,} {outcome}" for outcome, number in count.most_common() if outcome != "kept"
+    )
     print(f"{files.source}, {files.target}: {count['kept']:,} pairs; dropped: {dropped or 'none'}")
     return 0
 
@@ -80,21 +82,21 @@ class Files:
             DataError: the lines done are not the first lines of `text`, or the corpus files exist but were
                 not written by this command.
         """
-        done: dict[str, Any] = {"lines": 0, "digest": "", "sizes": [0, 0], "count": {}}
+        progress: dict[str, Any] = {"lines": 0, "digest": "", "sizes": [0, 0], "count": {}}
         if self._progress.exists():
-            done = json.loads(self._progress.read_text(encoding="utf-8"))
-        self._add_to_digest(line for line, _ in islice(iterate_lines(text), done["lines"]))
-        if done["lines"] and self._digest.hexdigest() != done.get("digest"):
+            progress = json.loads(self._progress.read_text(encoding="utf-8"))
+        self._add_to_digest(line for line, _ in islice(iterate_lines(text), progress["lines"]))
+        if progress["lines"] and self._digest.hexdigest() != progress.get("digest"):
             raise DataError(
-                f"{text}: its first {done['lines']:,} lines are not those that {self.source.name} and "
+                f"{text}: its first {progress['lines']:,} lines are not those that {self.source.name} and "
                 f"{self.target.name} were started with; give a corpus of this text another --name"
             )
-        for path, size in zip((self.source, self.target), done["sizes"], strict=True):
+        for path, size in zip((self.source, self.target), progress["sizes"], strict=True):
             if path.exists() and not self._progress.exists():
                 raise DataError(f"{path} exists already; give this corpus another --name")
             if path.exists():
                 os.truncate(path, size)
-        return done["lines"], Counter(done["count"])
+        return progress["lines"], Counter(progress["count"])
 
     def append(
         self,
@@ -120,13 +122,13 @@ class Files:
         files = (self.source, self.target)
         sizes = [path.stat().st_size if path.exists() else 0 for path in files]
         partial = self._progress.with_suffix(".partial")
-        done = {
+        progress = {
             "lines": lines,
             "digest": self._digest.hexdigest(),
             "sizes": sizes,
             "count": count,
         }
-        partial.write_text(json.dumps(done))
+        partial.write_text(json.dumps(progress))
         partial.rename(self._progress)
 
     def _add_to_digest(self, lines: Iterable[str]) -> None:
@@ -145,11 +147,14 @@ def synthesize(url: str, text: Path, files: Files, request: Mapping[str, Any]) -
     lines = (line for line, _ in islice(iterate_lines(text), done, None))
     with tqdm(total=total, initial=done, unit="line") as progress:
         for block, translations in translate_lines(url, request, lines):
-            outcomes = [judge(one.candidates[0], one.finishes) for one in translations]
+            outcomes = [
+                judge(translation.candidates[0], translation.finishes)
+                for translation in translations
+            ]
             count.update(outcomes)
             pairs = [
-                (line, one.candidates[0])
-                for line, one, outcome in zip(block, translations, outcomes, strict=True)
+                (line, translation.candidates[0])
+                for line, translation, outcome in zip(block, translations, outcomes, strict=True)
                 if outcome == "kept"
             ]
             done += len(block)

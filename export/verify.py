@@ -86,13 +86,15 @@ def reference_translations(
         suppressed: tokens that get no probability.
         start: tokens that every translation must begin with.
     """
-    found = []
+    n_best_lists = []
     for source in sources:
         limit = max_target_length(len(source))
         options = SearchOptions(BEAM_SIZE, limit, LENGTH_PENALTY, suppressed, prefix=start)
-        every = beam_search(network, source, options)
-        found.append([replace(one, ids=one.ids[len(start) :]) for one in every])
-    return found
+        n_best = beam_search(network, source, options)
+        n_best_lists.append(
+            [replace(hypothesis, ids=hypothesis.ids[len(start) :]) for hypothesis in n_best]
+        )
+    return n_best_lists
 
 
 def engine_translations(
@@ -157,24 +159,31 @@ def verify(
         return "".join(map(piece, ids)).replace(BLANK, " ")
 
     tolerance = (TOLERANCES if has_text else TOLERANCES_WITHOUT_TEXT)[precision]
-    equal, differences = 0, []
-    for expected, got in zip(reference, found, strict=True):
-        count = len(got) if tolerance.exact else 1
-        same = [one.ids for one in expected[:count]] == [one.ids for one in got[:count]]
-        equal += same
-        if same:
-            differences.append(abs(expected[0].score - got[0].score))
-    ours, theirs = ([text(best[0].ids) for best in one] for one in (found, reference))
+    num_equal, differences = 0, []
+    for expected, actual in zip(reference, found, strict=True):
+        count = len(actual) if tolerance.exact else 1
+        expected_ids, ids = (
+            [hypothesis.ids for hypothesis in n_best[:count]] for n_best in (expected, actual)
+        )
+        is_equal = ids == expected_ids
+        num_equal += is_equal
+        if is_equal:
+            differences.append(abs(expected[0].score - actual[0].score))
+    texts, expected_texts = (
+        [text(n_best[0].ids) for n_best in n_best_lists] for n_best_lists in (found, reference)
+    )
     # an untrained network's translations may be empty, and chrF of empty texts is undefined
-    chrf = 100.0 if ours == theirs else sacrebleu.corpus_chrf(ours, [theirs]).score
+    chrf = 100.0
+    if texts != expected_texts:
+        chrf = sacrebleu.corpus_chrf(texts, [expected_texts]).score
     worst = max(differences, default=float("inf"))
     mean = sum(differences) / len(differences) if differences else float("inf")
     line = (
-        f"{precision}: {equal} of {len(reference)} translations equal the reference's, chrF against it "
+        f"{precision}: {num_equal} of {len(reference)} translations equal the reference's, chrF against it "
         f"{chrf:.1f}, scores differ by {mean:.2g} on average, {worst:.2g} at most"
     )
     if tolerance.exact:
-        missed = "all must be equal" if equal < len(reference) else ""
+        missed = "all must be equal" if num_equal < len(reference) else ""
         limit, difference = "the limit", worst
     else:
         missed = f"the least chrF is {tolerance.chrf:g}" if chrf < tolerance.chrf else ""
@@ -205,13 +214,13 @@ def scored_pairs(
     network: Transformer, heads: Sequence[AlignmentHead], pairs: Sequence[Pair]
 ) -> list[ScoredPair]:
     """Compute, with the network in torch, the results that a scorer is compared with."""
-    found = []
+    scored = []
     for pair in pairs:
         source = torch.tensor([pair.source.tolist()])
         target = torch.tensor([[BOS_ID, *pair.target.tolist()]])
-        read, rows = target[:, :-1], target.shape[1] - 2
-        maps = network.attention_maps(source, read)
-        log_probs = network(source, read).log_softmax(-1)[0]
+        decoder_input, rows = target[:, :-1], target.shape[1] - 2
+        maps = network.attention_maps(source, decoder_input)
+        log_probs = network(source, decoder_input).log_softmax(-1)[0]
         attention = np.mean(
             [
                 maps[f"decoder.{layer}.cross"][0, head, shift : shift + rows].numpy()
@@ -220,8 +229,8 @@ def scored_pairs(
             axis=0,
         )
         total = float(log_probs.gather(1, target[0, 1:, None]).sum())
-        found.append(ScoredPair(source[0].tolist(), target[0].tolist(), attention, total))
-    return found
+        scored.append(ScoredPair(source[0].tolist(), target[0].tolist(), attention, total))
+    return scored
 
 
 def verify_scorer(expected: Sequence[ScoredPair], runner: OnnxModelRunner) -> str:
@@ -232,15 +241,15 @@ def verify_scorer(expected: Sequence[ScoredPair], runner: OnnxModelRunner) -> st
             or the mean share of a token's attention on other source tokens exceeds `MAX_ELSEWHERE`.
     """
     elsewhere: list[float] = []
-    apart = []
-    for one in expected:
-        found = runner.align(one.source, one.target)
-        elsewhere += (np.abs(found - one.attention).sum(axis=1) / 2).tolist()
-        bias = np.zeros((1, len(one.source)), np.float32)
-        [score] = runner.score(np.array([one.source]), bias, np.array([one.target])).tolist()
-        apart.append(abs(score - one.log_prob) / (len(one.target) - 1))
+    differences = []
+    for pair in expected:
+        attention = runner.align(pair.source, pair.target)
+        elsewhere += (np.abs(attention - pair.attention).sum(axis=1) / 2).tolist()
+        bias = np.zeros((1, len(pair.source)), np.float32)
+        [score] = runner.score(np.array([pair.source]), bias, np.array([pair.target])).tolist()
+        differences.append(abs(score - pair.log_prob) / (len(pair.target) - 1))
     # `elsewhere` is empty if all translations are, as those of random sources may be
-    nats, share = sum(apart) / len(apart), sum(elsewhere) / max(1, len(elsewhere))
+    nats, share = sum(differences) / len(differences), sum(elsewhere) / max(1, len(elsewhere))
     line = f"scorer: {nats:.2g} nats per token from the reference, {share:.1%} of the attention elsewhere"
     if not (nats <= MAX_NATS_APART and share <= MAX_ELSEWHERE):
         raise VerificationError(f"{line}; the limits are {MAX_NATS_APART} and {MAX_ELSEWHERE:.0%}")

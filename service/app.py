@@ -74,11 +74,11 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
         redirect_slashes=False,  # a redirect would repeat a host name that the client chose
     )
     app.state.services = Services(store, Gate(settings), settings, metrics)
-    for part in (native, deepl):
-        app.include_router(part.translating)
-        app.include_router(part.router)
-    for other in (deepl_languages, health, inference, infer, admin):
-        app.include_router(other.router)
+    for dialect in (native, deepl):
+        app.include_router(dialect.translating)
+        app.include_router(dialect.router)
+    for module in (deepl_languages, health, inference, infer, admin):
+        app.include_router(module.router)
     page.install(app)
     docs.install(app)
     errors.install(app)
@@ -150,7 +150,7 @@ def _failure_of(store: ModelStore) -> str | None:
 def _reloading_on_hangup(store: ModelStore) -> Iterator[None]:
     """Reload the bundles on SIGHUP, on systems that have this signal."""
     try:
-        loop, before = asyncio.get_running_loop(), signal.getsignal(signal.SIGHUP)
+        loop, previous = asyncio.get_running_loop(), signal.getsignal(signal.SIGHUP)
         loop.add_signal_handler(signal.SIGHUP, lambda: loop.run_in_executor(None, _reload, store))
     except (AttributeError, NotImplementedError, RuntimeError, ValueError):
         yield  # on Windows, or outside the main thread
@@ -159,7 +159,7 @@ def _reloading_on_hangup(store: ModelStore) -> Iterator[None]:
         yield
     finally:
         loop.remove_signal_handler(signal.SIGHUP)
-        signal.signal(signal.SIGHUP, before)  # the default action would end the process
+        signal.signal(signal.SIGHUP, previous)  # the default action would end the process
 
 
 def _reload(store: ModelStore) -> None:

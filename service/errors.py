@@ -31,18 +31,18 @@ from pathlib import Path
 _JSON = json.JSONEncoder(ensure_ascii=False, default=str)
 
 
-def quoted(given: object, max_characters: int = 60) -> str:
+def quoted(value: object, max_characters: int = 60) -> str:
     """Return a client's value as JSON, cut to `max_characters`.
 
     >>> print(quoted(None), quoted(float("nan")), quoted(["ja", True]), quoted("a" * 80, 9))
     null NaN ["ja", true] "aaaaa...
     """
-    written = ""
-    for piece in _JSON.iterencode(given):  # piece by piece, as the value may be large or deep
-        written += piece.encode("utf-8", "backslashreplace").decode()  # for unpaired surrogates
-        if len(written) > max_characters:
-            return f"{written[: max_characters - 3]}..."
-    return written
+    text = ""
+    for piece in _JSON.iterencode(value):  # piece by piece, as the value may be large or deep
+        text += piece.encode("utf-8", "backslashreplace").decode()  # for unpaired surrogates
+        if len(text) > max_characters:
+            return f"{text[: max_characters - 3]}..."
+    return text
 
 
 class AttendantError(Exception):

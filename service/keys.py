@@ -58,26 +58,26 @@ class Keys:
         except OSError as error:
             raise KeysError(f"{path}: cannot be read: {error.strerror}") from None
         except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(map(str, first["loc"]))
-            raise KeysError(f"{path}: {place}: {first['msg']}") from None
+            first_error = error.errors()[0]
+            location = ".".join(map(str, first_error["loc"]))
+            raise KeysError(f"{path}: {location}: {first_error['msg']}") from None
         except ValueError as error:  # not TOML, not UTF-8, or a number with too many digits
             raise KeysError(f"{path}: {error}") from None
         except RecursionError:
             raise KeysError(f"{path}: it is nested too deeply") from None
         owners: dict[str, str] = {}
         for name, entry in entries.items():
-            if (other := owners.setdefault(entry.sha256, name)) != name:
-                raise KeysError(f"{path}: {other} and {name} have the same key")
+            if (owner := owners.setdefault(entry.sha256, name)) != name:
+                raise KeysError(f"{path}: {owner} and {name} have the same key")
         return cls(entries)
 
     def find(self, key: str) -> tuple[str, Key] | None:
         """Return the name and entry of a key. All entries are compared, so that timing reveals nothing."""
-        digest, found = digest_of(key), None
+        digest, match = digest_of(key), None
         for name, entry in self.entries.items():
             if hmac.compare_digest(entry.sha256, digest):
-                found = name, entry
-        return found
+                match = name, entry
+        return match
 
 
 def digest_of(key: str) -> str:
@@ -101,27 +101,27 @@ def main(arguments: Sequence[str]) -> int:
         help="rate limit of the key; 0, the default, means none",
     )
     parser.add_argument("--admin", action="store_true", help="the key may reload the models")
-    given, key = parser.parse_args(arguments), secrets.token_urlsafe(32)
-    if not 0 <= given.requests_per_minute <= MAX_REQUESTS_PER_MINUTE:
+    options, key = parser.parse_args(arguments), secrets.token_urlsafe(32)
+    if not 0 <= options.requests_per_minute <= MAX_REQUESTS_PER_MINUTE:
         parser.error(
             f"--requests-per-minute must be between 0 and {MAX_REQUESTS_PER_MINUTE}, "
-            f"but is {given.requests_per_minute}"
+            f"but is {options.requests_per_minute}"
         )
     print(
-        f'[{given.name}]\nsha256 = "{digest_of(key)}"\n'
-        f"requests_per_minute = {given.requests_per_minute}\nadmin = {str(given.admin).lower()}\n"
+        f'[{options.name}]\nsha256 = "{digest_of(key)}"\n'
+        f"requests_per_minute = {options.requests_per_minute}\nadmin = {str(options.admin).lower()}\n"
     )
-    print(f"the key of {given.name}, which is shown only once: {key}", file=sys.stderr)
+    print(f"the key of {options.name}, which is shown only once: {key}", file=sys.stderr)
     return 0
 
 
-def _name(given: str) -> str:
+def _name(name: str) -> str:
     """Check that a name is a bare TOML key, which needs no quotes."""
-    if not re.fullmatch("[A-Za-z0-9_-]+", given):
+    if not re.fullmatch("[A-Za-z0-9_-]+", name):
         raise argparse.ArgumentTypeError(
-            f"{given!r} has characters other than a to z, 0 to 9, - and _"
+            f"{name!r} has characters other than a to z, 0 to 9, - and _"
         )
-    return given
+    return name
 
 
 if __name__ == "__main__":

@@ -41,7 +41,7 @@ def one_line(text: str) -> str:
     """Escape all characters that end a line, move the cursor or cannot be written."""
     if text.isprintable():  # true if there are none of these, and ten times as fast
         return text
-    return _BREAKING.sub(lambda found: ascii(found[0])[1:-1], text)
+    return _BREAKING.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 class _WithRequestId(logging.Filter):
@@ -190,7 +190,9 @@ def configure(level: str, form: str) -> None:
 
 def print_line(line: str) -> None:
     """Write a line without a log prefix to standard error, after the lines logged so far."""
-    writers = [one for one in logging.getLogger().handlers if isinstance(one, LogWriter)]
+    writers = [
+        handler for handler in logging.getLogger().handlers if isinstance(handler, LogWriter)
+    ]
     for writer in writers:
         writer.add(line)
     if not writers and sys.stderr is not None:

@@ -73,8 +73,8 @@ def main(arguments: Sequence[str]) -> int:
     try:
         server.run()
     except SystemExit:  # uvicorn has logged the reason, and waited until the models were loaded
-        place = f"{settings.host}:{settings.port}"
-        _print_error(f"cannot listen on {place}; the log above says why")
+        address = f"{settings.host}:{settings.port}"
+        _print_error(f"cannot listen on {address}; the log above says why")
         return 1
     return 0 if server.started and not failures else 1
 
@@ -151,13 +151,13 @@ def _print_error(reason: str) -> None:
 def _explain(error: ValidationError) -> None:
     """Print which settings are invalid, and why."""
     for problem in error.errors():
-        message, given = problem["msg"].removeprefix("Value error, "), problem["input"]
+        message, value = problem["msg"].removeprefix("Value error, "), problem["input"]
         if problem["loc"]:  # concerns a single setting
             name = str(problem["loc"][0])
             names = f"--{name.lower().replace('_', '-')}, {PREFIX}{name.upper()}"
-            message = f"{names} = {given!r}: {message}"
+            message = f"{names} = {value!r}: {message}"
         _print_error(message)
-        if str(given).startswith("tcp://"):
+        if str(value).startswith("tcp://"):
             logs.print_line(
                 "Kubernetes sets this for a Service called attendant: rename the Service, or set "
                 "enableServiceLinks: false in the pod"

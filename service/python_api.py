@@ -278,9 +278,9 @@ class Translator:
         """
         for name in options.keys() - Options.__annotations__.keys():
             raise TypeError(f"there is no option {name}, only {', '.join(Options.__annotations__)}")
-        given, chosen = _texts(texts), TranslationOptions(**options)
+        text_list, checked = _texts(texts), TranslationOptions(**options)
         timeout = NO_TIMEOUT_SECONDS if timeout_seconds is None else timeout_seconds
-        return partial(self._models.translate, given, source, target, chosen, timeout)
+        return partial(self._models.translate, text_list, source, target, checked, timeout)
 
 
 async def _feed(work: Work, put: Callable[[Event | None], None]) -> None:
@@ -291,16 +291,16 @@ async def _feed(work: Work, put: Callable[[Event | None], None]) -> None:
         put(None)
 
 
-def _texts(given: str | Iterable[str]) -> list[str]:
+def _texts(value: str | Iterable[str]) -> list[str]:
     """Return one text or several as a list.
 
     Raises:
         TypeError: a text is not a str.
     """
-    if not isinstance(given, Iterable):
-        raise TypeError(f"texts must be a str or several, but is {type(given).__name__}")
-    texts = [given] if isinstance(given, str) else list(given)
-    for at, text in enumerate(texts):
+    if not isinstance(value, Iterable):
+        raise TypeError(f"texts must be a str or several, but is {type(value).__name__}")
+    texts = [value] if isinstance(value, str) else list(value)
+    for index, text in enumerate(texts):
         if not isinstance(text, str):
-            raise TypeError(f"text {at} is {type(text).__name__}, and must be str")
+            raise TypeError(f"text {index} is {type(text).__name__}, and must be str")
     return texts

@@ -73,11 +73,11 @@ class Settings(ModelSettings):
             ValidationError: a value is invalid.
             SystemExit: an option is unknown, or `--help` was given.
         """
-        given: dict[str, Any] = vars(_parser(cls).parse_args(arguments))
-        for name, value in given.items():
+        values: dict[str, Any] = vars(_parser(cls).parse_args(arguments))
+        for name, value in values.items():
             if isinstance(value, list):
-                given[name] = ",".join(value)
-        return cls(**{name: value for name, value in given.items() if value != ""})
+                values[name] = ",".join(value)
+        return cls(**{name: value for name, value in values.items() if value != ""})
 
     host: Annotated[
         str,
@@ -270,33 +270,33 @@ def _parser(settings: type[Settings]) -> ArgumentParser:
 def misspelt(environment: Mapping[str, str]) -> list[str]:
     """Return a warning for each environment variable that looks like a misspelt setting."""
     known = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
-    said = []
+    warnings = []
     for name in sorted(environment):
         if name.startswith(PREFIX) and name not in known and not _BY_KUBERNETES.match(name):
             nearest = get_close_matches(name, known, n=1, cutoff=0.8)
             hint = f"; did you mean {nearest[0]}?" if nearest else ""
-            said.append(f"{name} is not a setting and has no effect{hint}")
-    return said
+            warnings.append(f"{name} is not a setting and has no effect{hint}")
+    return warnings
 
 
 def doubtful(settings: Settings) -> list[str]:
     """Return warnings about combinations of settings that are valid, but probably unintended."""
-    said = []
+    warnings = []
     drain, timeout = settings.drain_seconds, settings.request_timeout_seconds
     if drain < timeout:
-        said.append(
+        warnings.append(
             f"ATTENDANT_DRAIN_SECONDS = {drain:g} is shorter than ATTENDANT_REQUEST_TIMEOUT_SECONDS = "
             f"{timeout:g}: requests that are still in time are cut off after SIGTERM"
         )
     if settings.bundles is None:
-        of_a_folder = ("preload", "max_memory_mb", "model_idle_seconds")
-        said += [
+        names = ("preload", "max_memory_mb", "model_idle_seconds")
+        warnings += [
             f"{PREFIX}{name.upper()} changes nothing without ATTENDANT_BUNDLES"
-            for name in of_a_folder
+            for name in names
             if getattr(settings, name)
         ]
     elif settings.max_memory_mb and resident_bytes() is None:
-        said.append(
+        warnings.append(
             "ATTENDANT_MAX_MEMORY_MB changes nothing: this system does not tell as Linux does"
         )
-    return said
+    return warnings

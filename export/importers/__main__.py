@@ -25,42 +25,42 @@ NON_COMMERCIAL = re.compile(r"(?<![a-z])nc(?![a-z])", re.IGNORECASE)
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line's options."""
-    found = argparse.ArgumentParser(prog="attendant import", description=__doc__)
-    found.add_argument(
+    argument_parser = argparse.ArgumentParser(prog="attendant import", description=__doc__)
+    argument_parser.add_argument(
         "model",
         metavar="SOURCE",
         help="the model's folder, a zip archive around it, or its name at "
         "Hugging Face, for example Helsinki-NLP/opus-mt-de-en",
     )
-    found.add_argument(
+    argument_parser.add_argument(
         "--out", type=Path, required=True, metavar="BUNDLE", help="the bundle's folder"
     )
-    found.add_argument("--name", help="the model's name; default: the name of SOURCE")
-    found.add_argument(
+    argument_parser.add_argument("--name", help="the model's name; default: the name of SOURCE")
+    argument_parser.add_argument(
         "--source", default="", help="source language codes, if the model does not name them"
     )
-    found.add_argument(
+    argument_parser.add_argument(
         "--target",
         default="",
         help="target language codes, if the model does not name them; for a model with many, those to keep",
     )
-    found.add_argument(
+    argument_parser.add_argument(
         "--data", type=Path, metavar="FILE", help="text in the source language, one sentence per "
         "line, to calibrate int8; default: drawn from the vocabulary"
     )  # fmt: skip
-    found.add_argument(
+    argument_parser.add_argument(
         "--precisions",
         default="int8,fp16",
         help="comma-separated list of int8, fp16, fp32 (default int8,fp16)",
     )
-    found.add_argument(
+    argument_parser.add_argument(
         "--normalize-punctuation", action=argparse.BooleanOptionalAction, help="normalise quotes, "
         "dashes and spaces as Moses does; default: if the model's files do so"
     )  # fmt: skip
-    found.add_argument(
+    argument_parser.add_argument(
         "--licence", action="append", default=[], help="licence of the model; may be repeated"
     )
-    return found
+    return argument_parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -78,8 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     try:
         with fetched(options.model) as model:
-            place = model.resolve()
-            name = options.name or (place.stem if place.is_file() else place.name)
+            path = model.resolve()
+            name = options.name or (path.stem if path.is_file() else path.name)
             manifest = import_model(
                 model,
                 options.out,
@@ -101,8 +101,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     size = sum((options.out / file).stat().st_size for file in manifest.files)
     count = len(manifest.directions)
     for licence in manifest.provenance.licences:
-        forbids = NON_COMMERCIAL.search(licence)
-        print(f"licence: {licence}{', which allows no commercial use' if forbids else ''}")
+        is_non_commercial = NON_COMMERCIAL.search(licence)
+        print(
+            f"licence: {licence}{', which allows no commercial use' if is_non_commercial else ''}"
+        )
     print(f"{options.out}: {manifest.name}, {count} direction(s), {size / 1e6:.1f} MB")
     return 0
 

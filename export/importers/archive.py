@@ -90,8 +90,8 @@ def _check_name(source: Path, member: zipfile.ZipInfo) -> None:
     """
     name = member.filename
     path, kind = PurePosixPath(name), stat.S_IFMT(member.external_attr >> 16)
-    is_of_windows = "\\" in name or PureWindowsPath(name).drive
-    if not path.parts or path.is_absolute() or ".." in path.parts or is_of_windows:
+    is_windows_path = "\\" in name or PureWindowsPath(name).drive
+    if not path.parts or path.is_absolute() or ".." in path.parts or is_windows_path:
         raise SourceError(f"{source}: {shown(name)} is outside of the archive's folder")
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
         raise SourceError(

@@ -39,7 +39,11 @@ class Arrangement:
     @cached_property
     def place(self) -> dict[int, int]:
         """The bundle's ids by the format's ids."""
-        return {old: new for new, old in enumerate(self.order) if old is not None}
+        return {
+            format_id: bundle_id
+            for bundle_id, format_id in enumerate(self.order)
+            if format_id is not None
+        }
 
     def to_bundle(self, ids: Iterable[int]) -> list[int]:
         """Convert the format's ids to the bundle's."""
@@ -47,8 +51,8 @@ class Arrangement:
 
     def to_format(self, ids: Iterable[int]) -> list[int]:
         """Convert the bundle's ids to the format's; BOS becomes `start`."""
-        found = (self.order[id] for id in ids)
-        return [self._first if id is None else id for id in found]
+        format_ids = (self.order[id] for id in ids)
+        return [self._first if id is None else id for id in format_ids]
 
     @property
     def _first(self) -> int:
@@ -56,16 +60,18 @@ class Arrangement:
 
     def table(self, rows: Tensor) -> Tensor:
         """Rearrange embeddings [V', d] in the bundle's order: [V, d]; ids of no token get zeros."""
-        taken = rows[torch.tensor(self.to_format(range(len(self.order))))]
-        kept = 0 if self.start is None else 4
-        taken[kept:][torch.tensor([id is None for id in self.order[kept:]], dtype=torch.bool)] = 0
-        return taken
+        table = rows[torch.tensor(self.to_format(range(len(self.order))))]
+        first_checked = 0 if self.start is None else 4
+        table[first_checked:][
+            torch.tensor([id is None for id in self.order[first_checked:]], dtype=torch.bool)
+        ] = 0
+        return table
 
     def bias(self, values: Tensor) -> Tensor:
         """Rearrange a bias of the logits [V'] in the bundle's order: [V]; ids of no token get -inf."""
         missing = torch.tensor([id is None for id in self.order])
-        taken = values[torch.tensor(self.to_format(range(len(self.order))))]
-        return taken.masked_fill(missing, -torch.inf)
+        arranged = values[torch.tensor(self.to_format(range(len(self.order))))]
+        return arranged.masked_fill(missing, -torch.inf)
 
     def pieces(self, ids: Mapping[str, int]) -> list[str | None]:
         """Return the piece of each of the bundle's ids; `ids` are the format's ids by piece."""

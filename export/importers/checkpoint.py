@@ -26,11 +26,11 @@ def checkpoint_of(source: Path) -> Path:
     Raises:
         SourceError: there are several, and none of them is preferred.
     """
-    found = sorted(source.glob(PATTERN))
-    best = [path for name in PREFERRED for path in found if path.name == name]
-    if best or len(found) == 1:
-        return (best or found)[0]
-    names = ", ".join(path.name for path in found)
+    paths = sorted(source.glob(PATTERN))
+    preferred = [path for name in PREFERRED for path in paths if path.name == name]
+    if preferred or len(paths) == 1:
+        return (preferred or paths)[0]
+    names = ", ".join(path.name for path in paths)
     raise SourceError(f"{source}: has {names}; supported: one of them, or a {PREFERRED[0]}")
 
 
@@ -40,21 +40,21 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     Raises:
         SourceError: the checkpoint is broken, or contains code.
     """
-    found = load_pickle(path)
-    if not isinstance(found, dict):
+    parts = load_pickle(path)
+    if not isinstance(parts, dict):
         raise SourceError(
-            f"{path}: contains a {type(found).__name__}; supported: a dict of parts by name"
+            f"{path}: contains a {type(parts).__name__}; supported: a dict of parts by name"
         )
-    return found
+    return parts
 
 
-def options(path: Path, key: str, found: object) -> Mapping[str, Any]:
-    """Return the options `found` under a key of a checkpoint, stored as a dict or a `Namespace`.
+def options(path: Path, key: str, stored: object) -> Mapping[str, Any]:
+    """Return the options `stored` under a key of a checkpoint, as a dict or a `Namespace`.
 
     Raises:
         SourceError: they are neither, or one of them is a tensor.
     """
-    values = vars(found) if isinstance(found, Namespace) else found
+    values = vars(stored) if isinstance(stored, Namespace) else stored
     if isinstance(values, dict):
         for name, value in values.items():
             if isinstance(value, Tensor):
@@ -62,7 +62,7 @@ def options(path: Path, key: str, found: object) -> Mapping[str, Any]:
                     f"{path}: {key}: {shown(name)} is a tensor; supported: numbers, texts, lists, tables"
                 )
         return values
-    raise SourceError(f"{path}: {key} = {shown(found)}; supported: options by name")
+    raise SourceError(f"{path}: {key} = {shown(stored)}; supported: options by name")
 
 
 def settings_of(path: Path, key: str, values: Mapping[str, Any]) -> Settings:

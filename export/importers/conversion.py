@@ -57,11 +57,11 @@ def import_model(
     check_place(out)
     texts = read_lines(data) if data else []
     with unpacked(source) as folder:
-        kind = format_of(folder)
-        logger.info("%s has the format %s", source, kind.name)
+        model_format = format_of(folder)
+        logger.info("%s has the format %s", source, model_format.name)
 
         def make() -> Material:
-            imported = kind.read(folder)
+            imported = model_format.read(folder)
             if punctuation is not None:
                 imported = replace(imported, rules={"punctuation": {}} if punctuation else {})
             check_sizes(imported.config, options.precisions)
@@ -85,12 +85,12 @@ def check_sizes(config: ModelConfig, precisions: Sequence[Precision]) -> None:
         "fp16": 2 * (2 * table + layers),
         "int8": 2 * table + table + layers,
     }
-    fit = [precision for precision, size in sizes.items() if size < MAX_GRAPH_BYTES]
+    fitting = [precision for precision, size in sizes.items() if size < MAX_GRAPH_BYTES]
     for precision in precisions:
-        if precision not in fit:
+        if precision not in fitting:
             raise SourceError(
                 f"--precisions: in {precision}, the decoder's graph would have {sizes[precision] / 1e9:.1f} "
-                f"GB, and an ONNX file has at most 2; supported: {', '.join(fit) or 'none'}"
+                f"GB, and an ONNX file has at most 2; supported: {', '.join(fitting) or 'none'}"
             )
 
 
@@ -118,8 +118,8 @@ def _material(
     sources = tokenizers.source.encode(texts) if texts else drawn_sources(imported)
     oracle = imported.oracle()
     if oracle is not None:
-        read = texts or tokenizers.source.decode(sources)
-        logger.info(check_texts(oracle, imported, directions, read, tokenizers))
+        texts_to_compare = texts or tokenizers.source.decode(sources)
+        logger.info(check_texts(oracle, imported, directions, texts_to_compare, tokenizers))
     pairs = pairs_of(network, imported, directions, sources)
     if oracle is not None:
         logger.info(check_log_probs(oracle, imported, network, pairs))
@@ -143,13 +143,13 @@ def _material(
 
 
 def _provenance(imported: Imported, source: Path, licences: Sequence[str]) -> Provenance:
-    around = [source] if source.is_file() else []
-    files = {path.name: sha256(path) for path in (*around, *imported.files)}
-    stated = [imported.licence] if imported.licence else []
+    archive = [source] if source.is_file() else []
+    files = {path.name: sha256(path) for path in (*archive, *imported.files)}
+    licences_of_model = [imported.licence] if imported.licence else []
     return Provenance(
         config={"model": asdict(imported.config)},
         step=0,
         parameters=sum(tensor.numel() for tensor in imported.weights.values()),
-        licences=list(licences) or stated,
+        licences=list(licences) or licences_of_model,
         origin=Origin(format=imported.format, name=source.resolve().name, files=files),
     )

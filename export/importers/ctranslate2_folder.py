@@ -39,8 +39,8 @@ MAX_LENGTH = 512
 
 def recognises(source: Path) -> bool:
     """Check whether this is a folder of this format."""
-    there = (source / f"{name}.{kind}" for name in VOCABULARIES for kind in KINDS)
-    return (source / WEIGHTS).is_file() and any(path.is_file() for path in there)
+    paths = (source / f"{name}.{kind}" for name in VOCABULARIES for kind in KINDS)
+    return (source / WEIGHTS).is_file() and any(path.is_file() for path in paths)
 
 
 def read(source: Path) -> Imported:
@@ -52,8 +52,8 @@ def read(source: Path) -> Imported:
     return read_beside(source, source)
 
 
-def read_beside(source: Path, place: Path) -> Imported:
-    """Read a folder; the tokenizer's files are in the folder `place`.
+def read_beside(source: Path, tokenizer_folder: Path) -> Imported:
+    """Read a folder; the tokenizer's files are in the folder `tokenizer_folder`.
 
     Raises:
         SourceError: a part of the model is missing, broken or not supported.
@@ -61,15 +61,24 @@ def read_beside(source: Path, place: Path) -> Imported:
     variables = _variables(source / WEIGHTS)
     tokens = read_tokens(source, variables)
     vocabularies = read_vocabularies(source, tokens.unk)
-    cut = segmentation_of(place, {one.path: one.ids for one in vocabularies})
-    sides = sides_of(vocabularies, tokens, cut.models)
+    segmentation = segmentation_of(
+        tokenizer_folder, {vocabulary.path: vocabulary.ids for vocabulary in vocabularies}
+    )
+    sides = sides_of(vocabularies, tokens, segmentation.models)
     sizes = vocabularies[0].size, vocabularies[1].size
     config, weights = read_network(variables, sides, sizes, tokens.epsilon)
     languages = languages_among(vocabularies[1].ids) if tokens.ends_source else {}
     languages = languages if len(languages) > 1 else {}
-    spm = None if cut.moses else cut.models[0]
-    files = [variables.path, source / CONFIG, *(one.path for one in vocabularies), *cut.models]
-    spoken = [[code] if code else [] for code in languages_of_name(source.resolve().name)]
+    spm = None if segmentation.moses else segmentation.models[0]
+    files = [
+        variables.path,
+        source / CONFIG,
+        *(vocabulary.path for vocabulary in vocabularies),
+        *segmentation.models,
+    ]
+    languages_by_side = [
+        [code] if code else [] for code in languages_of_name(source.resolve().name)
+    ]
     return Imported(
         format=FORMAT,
         config=config,
@@ -79,13 +88,13 @@ def read_beside(source: Path, place: Path) -> Imported:
         max_length=min(config.max_positions - 1, MAX_LENGTH),
         decoding=search_of(4, 1.0),
         files=[path for path in dict.fromkeys(files) if path.exists()],
-        source_languages=spoken[0],
-        target_languages=spoken[1],
+        source_languages=languages_by_side[0],
+        target_languages=languages_by_side[1],
         tags=tags_among(sides[0].ids),
         languages=languages,
         source_start=vocabularies[0].ids.get(tokens.bos) if tokens.begins_source else None,
         ends_source=tokens.ends_source,
-        moses=cut.moses,
+        moses=segmentation.moses,
         licence=licence_of(source, languages),
         oracle=partial(ctranslate2_oracle, source, vocabularies, spm, tokens),
     )
@@ -103,11 +112,11 @@ def _variables(path: Path) -> Variables:
             f"{path}: is a {variables.specification or 'model without a name'}; supported: "
             f"{SPECIFICATIONS[0]}, a sequence-to-sequence Transformer"
         )
-    first, last = REVISIONS
-    if not first <= variables.revision <= last:
+    first_revision, last_revision = REVISIONS
+    if not first_revision <= variables.revision <= last_revision:
         raise SourceError(
-            f"{path}: {variables.specification} has revision {variables.revision}; supported: {first} "
-            f"to {last}"
+            f"{path}: {variables.specification} has revision {variables.revision}; supported: "
+            f"{first_revision} to {last_revision}"
         )
     return variables
 
@@ -125,15 +134,15 @@ def sides_of(
     start = target.id_of(tokens.start, "start of a translation")
     if unk == eos:
         raise SourceError(f"{target.path}: {tokens.unk} and {tokens.eos} must have different ids")
-    arranged = Arrangement.of(target.size, None, unk, eos, start)
-    of_source = arranged
+    target_arrangement = Arrangement.of(target.size, None, unk, eos, start)
+    source_arrangement = target_arrangement
     if source is not target:
         end = source.ids.get(tokens.eos)
         if tokens.ends_source:
             end = source.id_of(tokens.eos, "end of a source")
-        of_source = Arrangement.of(source.size, None, source.ids[tokens.unk], end, 0)
-    most = max(len(arranged.order), len(of_source.order))
+        source_arrangement = Arrangement.of(source.size, None, source.ids[tokens.unk], end, 0)
+    size = max(len(target_arrangement.order), len(source_arrangement.order))
     return (
-        Side(models[0], source.pieces(tokens), of_source.padded(most)),
-        Side(models[1], target.pieces(tokens), arranged.padded(most)),
+        Side(models[0], source.pieces(tokens), source_arrangement.padded(size)),
+        Side(models[1], target.pieces(tokens), target_arrangement.padded(size)),
     )

@@ -30,18 +30,20 @@ def ctranslate2_oracle(
     except (RuntimeError, ValueError) as error:
         raise SourceError(f"{folder}: CTranslate2 cannot load it: {error}") from None
     processor = sentencepiece.SentencePieceProcessor(model_file=str(model)) if model else None
-    read, written = ({id: token for token, id in one.ids.items()} for one in vocabularies)
+    source_tokens, target_tokens = (
+        {id: token for token, id in vocabulary.ids.items()} for vocabulary in vocabularies
+    )
     ids = vocabularies[0].ids
-    own_end = [tokens.eos] if tokens.ends_source else []
+    end = [tokens.eos] if tokens.ends_source else []
 
     def tokens_of(source: Sequence[int]) -> list[str]:
         """Return a source's tokens without BOS and EOS if CTranslate2 adds them."""
-        found = [read[id] for id in source]
-        found = found[1:] if tokens.begins_source else found
-        return found[:-1] if tokens.adds_end else found
+        source_pieces = [source_tokens[id] for id in source]
+        source_pieces = source_pieces[1:] if tokens.begins_source else source_pieces
+        return source_pieces[:-1] if tokens.adds_end else source_pieces
 
     def log_probs(source: Sequence[int], target: Sequence[int]) -> Tensor:
-        prefix = [written[id] for id in target[1:]]
+        prefix = [target_tokens[id] for id in target[1:]]
         [result] = translator.translate_batch(
             [tokens_of(source)],
             target_prefix=[prefix],
@@ -51,13 +53,13 @@ def ctranslate2_oracle(
             max_input_length=0,
             return_logits_vocab=True,
         )
-        logits = np.stack([np.array(one) for one in result.logits[0]])
+        logits = np.stack([np.array(row) for row in result.logits[0]])
         return torch.from_numpy(logits).float().log_softmax(-1)
 
     def encode(tag: str, text: str) -> Sequence[int]:
         assert processor is not None
         pieces = [tokens.bos] if tokens.begins_source else [tag] if tag else []
-        pieces += [*processor.encode(text, out_type=str), *own_end]
+        pieces += [*processor.encode(text, out_type=str), *end]
         return [ids.get(piece, ids[tokens.unk]) for piece in pieces]
 
     name = f"CTranslate2 {ctranslate2.__version__}"

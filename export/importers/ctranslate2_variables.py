@@ -40,16 +40,18 @@ class Variables(Mapping[str, Tensor]):
         """
         self.path = path
         reader = _Reader(path)
-        first, last = VERSIONS
+        first_version, last_version = VERSIONS
         version = reader.number("I")
-        if not first <= version <= last:
-            raise SourceError(f"{path}: has version {version}; supported: {first} to {last}")
+        if not first_version <= version <= last_version:
+            raise SourceError(
+                f"{path}: has version {version}; supported: {first_version} to {last_version}"
+            )
         self.version = version
         self.specification, self.revision = reader.name(), reader.number("I")
         self._arrays = named_values(path, reader.variables(version))
         aliases = reader.number("I", MAX_VARIABLES) if version >= 3 else 0
-        named = ((reader.name(), reader.name()) for _ in range(aliases))
-        self._aliases = named_values(path, named)
+        alias_pairs = ((reader.name(), reader.name()) for _ in range(aliases))
+        self._aliases = named_values(path, alias_pairs)
         for alias, name in self._aliases.items():
             if name not in self._arrays:
                 raise SourceError(f"{path}: {alias} is an alias of {name}, which is missing")
@@ -136,35 +138,35 @@ class _Reader:
 
     def take(self, size: int) -> int:
         """Advance by `size` bytes; return the position of the first one."""
-        begin, self.at = self.at, self.at + size
+        start, self.at = self.at, self.at + size
         if self.at > len(self.data):
             raise SourceError(
                 f"{self.path}: ends at byte {len(self.data)}, in the middle of a value; it may be "
                 "truncated"
             )
-        return begin
+        return start
 
     def number(self, kind: str, limit: int = 2**32) -> int:
         """Read an integer of a `struct` type."""
-        [found] = struct.unpack_from(f"<{kind}", self.data, self.take(struct.calcsize(f"<{kind}")))
-        if found > limit:
-            raise SourceError(f"{self.path}: byte {self.at}: {found} is more than {limit}")
-        return int(found)
+        [number] = struct.unpack_from(f"<{kind}", self.data, self.take(struct.calcsize(f"<{kind}")))
+        if number > limit:
+            raise SourceError(f"{self.path}: byte {self.at}: {number} is more than {limit}")
+        return int(number)
 
     def name(self) -> str:
         """Read a name."""
         length = self.number("H")
-        begin = self.take(length)
-        raw = self.data[begin : self.at]
+        start = self.take(length)
+        encoded = self.data[start : self.at]
         try:
-            found = raw.decode()
+            name = encoded.decode()
         except UnicodeDecodeError:
-            found = ""
-        if not found.endswith("\0") or not found[:-1].isprintable():
+            name = ""
+        if not name.endswith("\0") or not name[:-1].isprintable():
             raise SourceError(
-                f"{self.path}: there is no valid name at byte {begin}; it may not be a CTranslate2 model"
+                f"{self.path}: there is no valid name at byte {start}; it may not be a CTranslate2 model"
             )
-        return found[:-1]
+        return name[:-1]
 
     def variables(self, version: int) -> Iterator[tuple[str, np.ndarray]]:
         """Read all variables; their values stay in the file."""
@@ -184,12 +186,12 @@ class _Reader:
                 )
             yield name, np.frombuffer(self.data, dtype, count, self.take(size)).reshape(shape)
 
-    def _kind(self, name: str, stored: int, version: int) -> str:
-        known = TYPES_BY_SIZE if version < 4 else dict(enumerate(TYPES))
-        if stored not in known:
+    def _kind(self, name: str, type_number: int, version: int) -> str:
+        types = TYPES_BY_SIZE if version < 4 else dict(enumerate(TYPES))
+        if type_number not in types:
             names = ", ".join(TYPES)
-            raise SourceError(f"{self.path}: {name} has type {stored}; supported: {names}")
-        return known[stored]
+            raise SourceError(f"{self.path}: {name} has type {type_number}; supported: {names}")
+        return types[type_number]
 
     def check_end(self) -> None:
         """Check that the whole file was read."""

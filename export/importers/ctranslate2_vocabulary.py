@@ -50,25 +50,30 @@ def read_tokens(folder: Path, variables: Variables) -> Tokens:
     if variables.version < FIRST_WITH_CONFIG:
         path, config = variables.path, config | _flags(variables)
     if config.get("quantization_type"):
-        found = config["quantization_type"]
+        quantization = config["quantization_type"]
         raise SourceError(
-            f"{path}: quantization_type = {shown(found)}; supported: int8, int16, float16"
+            f"{path}: quantization_type = {shown(quantization)}; supported: int8, int16, float16"
         )
-    of = Settings(path, read=lambda _: config).get
+    setting = Settings(path, read=lambda _: config).get
     start = config.get("decoder_start_token", "<s>")
     if not isinstance(start, str):
         raise SourceError(
             f"{path}: decoder_start_token = {json.dumps(start)}, so the caller must choose the "
             "first token; supported: a token of the vocabulary"
         )
-    epsilon = of("layer_norm_epsilon", float, 1e-5)
+    epsilon = setting("layer_norm_epsilon", float, 1e-5)
     if not 0 < epsilon < 1:
         raise SourceError(f"{path}: layer_norm_epsilon = {epsilon}; supported: between 0 and 1")
-    eos = of("eos_token", str, "</s>")
+    eos = setting("eos_token", str, "</s>")
     # a decoder that begins with EOS is fairseq's or Marian's: their sources end with EOS, whatever adds it
-    begins, ends = of("add_source_bos", bool, False), of("add_source_eos", bool, False)
-    unk, bos = of("unk_token", str, "<unk>"), of("bos_token", str, "<s>")
-    return Tokens(unk, bos, eos, start, begins, ends or start == eos, ends, epsilon)
+    begins_source, ends_source = (
+        setting("add_source_bos", bool, False),
+        setting("add_source_eos", bool, False),
+    )
+    unk, bos = setting("unk_token", str, "<unk>"), setting("bos_token", str, "<s>")
+    return Tokens(
+        unk, bos, eos, start, begins_source, ends_source or start == eos, ends_source, epsilon
+    )
 
 
 def _flags(variables: Variables) -> dict[str, Any]:
@@ -94,14 +99,14 @@ class Vocabulary:
     """Ids by token; the first one if a token has several."""
     size: int
 
-    def id_of(self, token: str, what: str) -> int:
+    def id_of(self, token: str, role: str) -> int:
         """Return the id of a token.
 
         Raises:
-            SourceError: the vocabulary does not have it; the message calls it `what`.
+            SourceError: the vocabulary does not have it; the message calls it `role`.
         """
         if token not in self.ids:
-            raise SourceError(f"{self.path}: has no {token}, which is the {what}")
+            raise SourceError(f"{self.path}: has no {token}, which is the {role}")
         return self.ids[token]
 
     def pieces(self, tokens: Tokens) -> dict[str, int]:
@@ -118,8 +123,8 @@ def read_vocabularies(folder: Path, unk: str) -> tuple[Vocabulary, Vocabulary]:
     """
     shared, *sides = (_find(folder, name) for name in VOCABULARIES)
     if shared is not None:
-        both = _read(shared, unk)
-        return both, both
+        vocabulary = _read(shared, unk)
+        return vocabulary, vocabulary
     source, target = sides
     if source is None or target is None:
         missing = VOCABULARIES[1 if source is None else 2]

@@ -72,10 +72,10 @@ def check_supported(variables: Variables) -> None:
     """
     scalars = {name: value for name, value in variables.scalars.items() if value}
     for name in (*variables, *scalars):
-        for part, what in UNSUPPORTED.items():
-            if part in name:
+        for unsupported, feature in UNSUPPORTED.items():
+            if unsupported in name:
                 raise SourceError(
-                    f"{variables.path}: {name}: {what} are not supported, only {SUPPORTED}"
+                    f"{variables.path}: {name}: {feature} are not supported, only {SUPPORTED}"
                 )
     for name, value in scalars.items():
         if name.rpartition("/")[2] not in READ_SCALARS | OTHER_SCALARS:
@@ -138,17 +138,17 @@ def _tables(
     width: int,
 ) -> tuple[Any, dict[str, Tensor]]:
     """Return the kind of `embeddings`, and the tables and the projection's bias in the bundle's order."""
-    first = "encoder/embeddings_0/weight"
-    name = first if first in variables else "encoder/embeddings/weight"
-    read = tensors.take(name, sizes[0], width)
-    written = tensors.take("decoder/embeddings/weight", sizes[1], width)
+    numbered_name = "encoder/embeddings_0/weight"
+    name = numbered_name if numbered_name in variables else "encoder/embeddings/weight"
+    source_table = tensors.take(name, sizes[0], width)
+    target_table = tensors.take("decoder/embeddings/weight", sizes[1], width)
     output = tensors.take("decoder/projection/weight", sizes[1], width)
-    embeddings, weights = tables_of(sides, read, written, output)
+    embeddings, weights = tables_of(sides, source_table, target_table, output)
     if variables.scalars.get("decoder/start_from_zero_embedding"):
         weights["embedding.weight"][BOS_ID] = 0
     bias = "decoder/projection/bias"
-    given = tensors.take(bias, sizes[1]) if bias in variables else torch.zeros(sizes[1])
-    weights["projection_bias"] = sides[1].arrangement.bias(given)
+    stored_bias = tensors.take(bias, sizes[1]) if bias in variables else torch.zeros(sizes[1])
+    weights["projection_bias"] = sides[1].arrangement.bias(stored_bias)
     return embeddings, weights
 
 
@@ -157,20 +157,22 @@ def _positions(
 ) -> tuple[bool, dict[str, Tensor]]:
     """Return whether position encodings are stored, and the tables of both sides if they are."""
     names = {stack: f"{stack}/position_encodings/encodings" for stack in POSITIONS}
-    there = [name for name in names.values() if name in variables]
-    if len(there) == 1:
-        raise SourceError(f"{variables.path}: has {there[0]}, but not that of the other side")
-    if not there:
+    stored_names = [name for name in names.values() if name in variables]
+    if len(stored_names) == 1:
+        raise SourceError(
+            f"{variables.path}: has {stored_names[0]}, but not that of the other side"
+        )
+    if not stored_names:
         return False, {}
-    found = {}
+    tables = {}
     for stack, name in names.items():
         rows = variables.shape(name)[0]
         if rows < MIN_POSITIONS:
             raise SourceError(
                 f"{variables.path}: {name} has {rows} positions; supported: at least {MIN_POSITIONS}"
             )
-        found[POSITIONS[stack]] = tensors.take(name, rows, width)
-    return True, found
+        tables[POSITIONS[stack]] = tensors.take(name, rows, width)
+    return True, tables
 
 
 def _common_setting(variables: Variables, key: str, default: float) -> float:
@@ -180,8 +182,10 @@ def _common_setting(variables: Variables, key: str, default: float) -> float:
         SourceError: the stacks differ.
     """
     scalars = variables.scalars
-    whole = scalars.get(key, default)
-    encoder, decoder = (scalars.get(f"{stack}/{key}", whole) for stack in ("encoder", "decoder"))
+    common_value = scalars.get(key, default)
+    encoder, decoder = (
+        scalars.get(f"{stack}/{key}", common_value) for stack in ("encoder", "decoder")
+    )
     if encoder != decoder:
         raise SourceError(
             f"{variables.path}: decoder/{key} = {decoder:g}; supported: the encoder's, {encoder:g}"
@@ -204,11 +208,11 @@ def _num_heads(variables: Variables, d_model: int) -> int:
 
 
 def _activation(variables: Variables) -> Any:
-    found = _common_setting(variables, "activation", 0)
-    if found not in ACTIVATIONS:
+    activation = _common_setting(variables, "activation", 0)
+    if activation not in ACTIVATIONS:
         names = ", ".join(f"{number} ({name})" for number, name in ACTIVATIONS.items())
-        raise SourceError(f"{variables.path}: activation = {found:g}; supported: {names}")
-    return ACTIVATIONS[round(found)]
+        raise SourceError(f"{variables.path}: activation = {activation:g}; supported: {names}")
+    return ACTIVATIONS[round(activation)]
 
 
 def _is_scaled(variables: Variables, d_model: int) -> bool:
@@ -217,19 +221,19 @@ def _is_scaled(variables: Variables, d_model: int) -> bool:
     Raises:
         SourceError: they are multiplied by something else.
     """
-    scalars, root, found = variables.scalars, math.sqrt(d_model), []
+    scalars, root, factors = variables.scalars, math.sqrt(d_model), []
     for stack in ("encoder", "decoder"):
         names = f"{stack}/scale_embeddings", f"{stack}/embeddings/multiply_by_sqrt_depth"
         name = next((name for name in names if name in scalars), None)
         value = root if name is None else scalars[name]
         if name is not None and variables.is_flag(name):
             value = root if value else 1.0
-        found.append(value)
-    for wanted in (root, 1.0):
-        if all(math.isclose(value, wanted, rel_tol=1e-3) for value in found):
-            return wanted == root
+        factors.append(value)
+    for factor in (root, 1.0):
+        if all(math.isclose(value, factor, rel_tol=1e-3) for value in factors):
+            return factor == root
     raise SourceError(
-        f"{variables.path}: scale_embeddings = {found[0]:g} in the encoder, {found[1]:g} in the decoder; "
+        f"{variables.path}: scale_embeddings = {factors[0]:g} in the encoder, {factors[1]:g} in the decoder; "
         f"supported: 1 or {root:g} in both"
     )
 
@@ -248,15 +252,15 @@ def _layer(
     for name, modules in LINEARS[stack].items():
         rows = config.d_ff if name == "ffn/linear_0" else config.d_model
         columns = config.d_ff if name == "ffn/linear_1" else config.d_model
-        whole = rows * len(modules)
-        weight = tensors.take(f"{theirs}/{name}/weight", whole, columns)
-        bias = torch.zeros(whole)
+        stacked_rows = rows * len(modules)
+        weight = tensors.take(f"{theirs}/{name}/weight", stacked_rows, columns)
+        bias = torch.zeros(stacked_rows)
         if f"{theirs}/{name}/bias" in tensors:
-            bias = tensors.take(f"{theirs}/{name}/bias", whole)
-        for at, module in enumerate(modules):
-            part = slice(at * rows, (at + 1) * rows)
-            yield f"{ours}.{module}.weight", weight[part]
-            yield f"{ours}.{module}.bias", bias[part]
+            bias = tensors.take(f"{theirs}/{name}/bias", stacked_rows)
+        for index, module in enumerate(modules):
+            module_rows = slice(index * rows, (index + 1) * rows)
+            yield f"{ours}.{module}.weight", weight[module_rows]
+            yield f"{ours}.{module}.bias", bias[module_rows]
     for number, name in enumerate(NORMS[stack], start=1):
         yield from _norm(
             tensors, f"{theirs}/{name}/layer_norm", f"{ours}.norm_{number}", config.d_model

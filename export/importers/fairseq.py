@@ -78,9 +78,9 @@ def read(source: Path) -> Imported:
     settings = _settings(path, checkpoint)
     languages = [_language(settings, f"{side}_lang") for side in ("source", "target")]
     dictionaries = [source / f"dict.{language}.txt" for language in languages]
-    ids = [_read_dictionary(one) for one in dictionaries]
-    cut = segmentation_of(source, dict(zip(dictionaries, ids, strict=True)), languages)
-    sides = _sides(ids, cut.models)
+    ids = [_read_dictionary(dictionary) for dictionary in dictionaries]
+    segmentation = segmentation_of(source, dict(zip(dictionaries, ids, strict=True)), languages)
+    sides = _sides(ids, segmentation.models)
     config = _config(settings, sides)
     tensors = Tensors(path, tensors_of(path, checkpoint.get("model")))
     tensors.ignore("encoder.version", "decoder.version")
@@ -93,22 +93,22 @@ def read(source: Path) -> Imported:
         target=sides[1],
         max_length=min(MAX_TOKENS, config.max_positions),
         decoding=search_of(BEAM_SIZE, 1.0),
-        files=list(dict.fromkeys((path, *dictionaries, *cut.models))),
+        files=list(dict.fromkeys((path, *dictionaries, *segmentation.models))),
         source_languages=languages[:1],
         target_languages=languages[1:],
-        moses=cut.moses,
+        moses=segmentation.moses,
         licence=licence_of(source),
     )
 
 
 def _language(settings: Settings, key: str) -> str:
     """Return a language code that is valid as a part of file names."""
-    found = settings.get(key, str)
-    if not LANGUAGE.fullmatch(found):
+    language = settings.get(key, str)
+    if not LANGUAGE.fullmatch(language):
         raise SourceError(
-            f"{settings.path}: {key} = {shown(found)}; supported: up to 32 letters, digits, - and _"
+            f"{settings.path}: {key} = {shown(language)}; supported: up to 32 letters, digits, - and _"
         )
-    return found
+    return language
 
 
 def _settings(path: Path, checkpoint: dict[str, Any]) -> Settings:
@@ -118,9 +118,9 @@ def _settings(path: Path, checkpoint: dict[str, Any]) -> Settings:
     else:
         key, config = "cfg", options(path, "cfg", checkpoint.get("cfg"))
         values = {}
-        for part in ("task", "model"):
-            given = options(path, f"cfg.{part}", config.get(part))
-            values |= {name: value for name, value in given.items() if value is not None}
+        for section in ("task", "model"):
+            section_options = options(path, f"cfg.{section}", config.get(section))
+            values |= {name: value for name, value in section_options.items() if value is not None}
     settings = settings_of(path, key, values)
     name = settings.get("arch", str, values.get("_name"))
     if not name.startswith("transformer") or "_lm" in name:
@@ -134,17 +134,17 @@ def _settings(path: Path, checkpoint: dict[str, Any]) -> Settings:
 
 def _sides(ids: list[dict[str, int]], models: tuple[Path, Path]) -> tuple[Side, Side]:
     """Return both sides with their arrangements, padded to the size of the larger one."""
-    most = max(map(len, ids)) + 1  # BOS has an id of its own
+    size = max(map(len, ids)) + 1  # BOS has an id of its own
     pad, eos, unk = (SPECIAL[name] for name in ("<pad>", "</s>", "<unk>"))
-    found = [
+    sides = [
         Side(
             model,
-            each,
-            Arrangement.of(len(each), pad, unk, eos, start=eos).padded(most),
+            ids_of_side,
+            Arrangement.of(len(ids_of_side), pad, unk, eos, start=eos).padded(size),
         )
-        for model, each in zip(models, ids, strict=True)
+        for model, ids_of_side in zip(models, ids, strict=True)
     ]
-    return found[0], found[1]
+    return sides[0], sides[1]
 
 
 def _read_dictionary(path: Path) -> dict[str, int]:
@@ -170,12 +170,12 @@ def _config(settings: Settings, sides: tuple[Side, Side]) -> ModelConfig:
     """Return the network's configuration."""
 
     def of_both(option: str) -> bool:
-        found = settings.get(f"encoder_{option}", bool, False)
-        if settings.get(f"decoder_{option}", bool, False) != found:
+        value = settings.get(f"encoder_{option}", bool, False)
+        if settings.get(f"decoder_{option}", bool, False) != value:
             raise SourceError(
-                f"{settings.path}: decoder_{option} = {not found}; supported: the encoder's, {found}"
+                f"{settings.path}: decoder_{option} = {not value}; supported: the encoder's, {value}"
             )
-        return found
+        return value
 
     shares_all = settings.get("share_all_embeddings", bool, False)
     if shares_all and sides[0].ids != sides[1].ids:
@@ -183,7 +183,10 @@ def _config(settings: Settings, sides: tuple[Side, Side]) -> ModelConfig:
             f"{settings.path}: share_all_embeddings = True with two different dictionaries; supported: equal "
             "ones"
         )
-    tied = settings.get("share_decoder_input_output_embed", bool, False)
+    is_tied = settings.get("share_decoder_input_output_embed", bool, False)
+    embeddings = "target" if is_tied else "separate"
+    if shares_all:
+        embeddings = "shared"
     is_learnt = of_both("learned_pos")
     positions = settings.number("max_source_positions", 64, MAX_POSITIONS, 1024)
     if is_learnt:
@@ -193,7 +196,7 @@ def _config(settings: Settings, sides: tuple[Side, Side]) -> ModelConfig:
         KEYS,
         vocab_size=len(sides[1].arrangement.order),
         norm="pre" if of_both("normalize_before") else "post",
-        embeddings="shared" if shares_all else "target" if tied else "separate",
+        embeddings=embeddings,
         max_positions=positions if is_learnt else min(positions, 2 * MAX_TOKENS),
         positions="stored" if is_learnt else "sinusoids",
         position_layout="halves",

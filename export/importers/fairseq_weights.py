@@ -120,16 +120,20 @@ def _tables(
     shared = [names.shared] if names.shared else []
     output = [names.output] * (config.embeddings != "separate")
     if config.embeddings == "shared":
-        every = (*shared, names.source, names.target, *output)
-        weights = {"embedding.weight": target.table(_tied_table(tensors, size, config, *every))}
-    else:
-        read, written = (
-            [own] if own in tensors or not shared or shared[0] not in tensors else shared
-            for own in (names.source, names.target)
-        )
-        embedded = _tied_table(tensors, target_size, config, *written, *output)
+        tied_names = (*shared, names.source, names.target, *output)
         weights = {
-            "source_embedding.weight": source.table(_tied_table(tensors, size, config, *read)),
+            "embedding.weight": target.table(_tied_table(tensors, size, config, *tied_names))
+        }
+    else:
+        source_name, target_name = (
+            shared[0] if name not in tensors and shared and shared[0] in tensors else name
+            for name in (names.source, names.target)
+        )
+        embedded = _tied_table(tensors, target_size, config, target_name, *output)
+        weights = {
+            "source_embedding.weight": source.table(
+                _tied_table(tensors, size, config, source_name)
+            ),
             "embedding.weight": target.table(embedded),
         }
         tensors.ignore(*shared)
@@ -149,14 +153,14 @@ def _tied_table(tensors: Tensors, size: int, config: ModelConfig, *names: str) -
     Raises:
         SourceError: it is missing, or its copies differ.
     """
-    there = [name for name in names if name in tensors] or [names[0]]
-    first, *others = [tensors.take(name, size, config.d_model) for name in there]
-    for name, other in zip(there[1:], others, strict=True):
-        if not torch.equal(first, other):
+    stored_names = [name for name in names if name in tensors] or [names[0]]
+    table, *other_tables = [tensors.take(name, size, config.d_model) for name in stored_names]
+    for name, other_table in zip(stored_names[1:], other_tables, strict=True):
+        if not torch.equal(table, other_table):
             raise SourceError(
-                f"{tensors.path}: {name} differs from {there[0]}, which is tied to it"
+                f"{tensors.path}: {name} differs from {stored_names[0]}, which is tied to it"
             )
-    return first
+    return table
 
 
 def _positions(tensors: Tensors, theirs: str, stack: str, config: ModelConfig) -> dict[str, Tensor]:

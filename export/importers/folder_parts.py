@@ -42,15 +42,15 @@ def check_ids(path: Path, ids: Mapping[str, Any], size: int, limit: str) -> None
         SourceError: an id is invalid, two pieces have the same id, or a piece is not valid Unicode.
     """
     check_text(path, ids)
-    seen: dict[int, str] = {}
+    pieces_by_id: dict[int, str] = {}
     for piece, id in ids.items():
         if type(id) is not int or not 0 <= id < size:
             raise SourceError(f"{path}: {shown(piece)} = {shown(id)}; supported: ids below {limit}")
-        if id in seen:
+        if id in pieces_by_id:
             raise SourceError(
-                f"{path}: {shown(piece)} and {shown(seen[id])} have the same id, {id}"
+                f"{path}: {shown(piece)} and {shown(pieces_by_id[id])} have the same id, {id}"
             )
-        seen[id] = piece
+        pieces_by_id[id] = piece
 
 
 def check_text(path: Path, pieces: Iterable[str]) -> None:
@@ -68,8 +68,8 @@ def check_text(path: Path, pieces: Iterable[str]) -> None:
 
 def languages_of_name(name: str) -> tuple[str, str]:
     """Return the two codes of a name such as `opus-mt-tc-big-de-en`; empty ones for any other name."""
-    found = re.fullmatch(r"opus-?mt-(?:.*-)?([A-Za-z_]+)-([A-Za-z_]+)", name)
-    return (found[1], found[2]) if found else ("", "")
+    match = re.fullmatch(r"opus-?mt-(?:.*-)?([A-Za-z_]+)-([A-Za-z_]+)", name)
+    return (match[1], match[2]) if match else ("", "")
 
 
 def languages_among(pieces: Iterable[str]) -> dict[str, str]:
@@ -78,8 +78,8 @@ def languages_among(pieces: Iterable[str]) -> dict[str, str]:
     >>> languages_among(["deu_Latn", "__pt__", "d"])
     {'deu_Latn': 'deu_Latn', 'pt': '__pt__'}
     """
-    found = ((piece, LANGUAGE.fullmatch(piece)) for piece in pieces)
-    return {match[1] or match[2]: piece for piece, match in found if match}
+    matches = ((piece, LANGUAGE.fullmatch(piece)) for piece in pieces)
+    return {match[1] or match[2]: piece for piece, match in matches if match}
 
 
 def tags_among(pieces: Iterable[str]) -> dict[str, str]:
@@ -88,8 +88,8 @@ def tags_among(pieces: Iterable[str]) -> dict[str, str]:
     >>> tags_among([">>deu<<", "d"])
     {'deu': '>>deu<<'}
     """
-    found = ((piece, TAG.fullmatch(piece)) for piece in pieces)
-    return {match[1]: piece for piece, match in found if match}
+    matches = ((piece, TAG.fullmatch(piece)) for piece in pieces)
+    return {match[1]: piece for piece, match in matches if match}
 
 
 def search_of(

@@ -45,12 +45,12 @@ def format_of(source: Path) -> Format:
     Raises:
         SourceError: it is missing, or has none of the formats.
     """
-    names = ", ".join(one.name for one in FORMATS)
+    names = ", ".join(format.name for format in FORMATS)
     if not source.exists():
         raise SourceError(f"{source}: is missing; supported: a folder of {names}")
-    for one in FORMATS:
-        if one.recognises(source):
-            return one
+    for format in FORMATS:
+        if format.recognises(source):
+            return format
     path = source / "config.json"
     if path.is_file() and (kind := read_json(path).get("model_type")):
         raise SourceError(f"{path}: model_type = {shown(kind)}; supported: {names}")

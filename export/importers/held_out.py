@@ -60,8 +60,8 @@ def drawn_sources(imported: Imported, seed: int = 0) -> list[list[int]]:
         raise SourceError(f"{side.model}: none of its pieces has an id in the vocabulary")
     ids = [side.arrangement.place[side.ids[piece]] for piece in pieces]
     rng = np.random.default_rng(seed)
-    fewest, most = GENERATED_TOKENS
-    lengths = rng.integers(fewest, most, SENTENCES, endpoint=True)
+    shortest, longest = GENERATED_TOKENS
+    lengths = rng.integers(shortest, longest, SENTENCES, endpoint=True)
     return [rng.choice(ids, length, p=share / share.sum()).tolist() for length in lengths]
 
 
@@ -107,26 +107,37 @@ def pairs_of(
         SourceError: no source is short enough.
     """
     room = min(MAX_TOKENS, imported.max_length - 1, network.config.max_positions - 52)
-    short = [list(ids) for ids in sources if 0 < len(ids) <= room][:SENTENCES]
-    if not short:
+    usable = [list(ids) for ids in sources if 0 < len(ids) <= room][:SENTENCES]
+    if not usable:
         raise SourceError(f"no line of the text has between 1 and {room} tokens")
-    of = [directions[at * len(directions) // len(short)] for at in range(len(short))]
-    whole = [
-        [*direction.prefix, *ids, *imported.source_end]
-        for direction, ids in zip(of, short, strict=True)
+    direction_of_source = [
+        directions[index * len(directions) // len(usable)] for index in range(len(usable))
     ]
-    order = sorted(range(len(whole)), key=lambda at: len(whole[at]))
+    complete_sources = [
+        [*direction.prefix, *ids, *imported.source_end]
+        for direction, ids in zip(direction_of_source, usable, strict=True)
+    ]
+    order = sorted(range(len(complete_sources)), key=lambda index: len(complete_sources[index]))
     translations: dict[int, list[int]] = {}
-    with tqdm(total=len(whole), desc="translating for calibration", unit="sentence") as progress:
+    with tqdm(
+        total=len(complete_sources), desc="translating for calibration", unit="sentence"
+    ) as progress:
         for start in range(0, len(order), BATCH):
             chunk = order[start : start + BATCH]
-            width = max(len(whole[at]) for at in chunk)
-            rows = [whole[at] + [PAD_ID] * (width - len(whole[at])) for at in chunk]
-            begin = torch.tensor([of[at].start_tokens for at in chunk], dtype=torch.long)
-            found = greedy_search(network, torch.tensor(rows), imported.suppressed_ids, begin)
-            translations |= dict(zip(chunk, found, strict=True))
+            width = max(len(complete_sources[index]) for index in chunk)
+            rows = [
+                complete_sources[index] + [PAD_ID] * (width - len(complete_sources[index]))
+                for index in chunk
+            ]
+            start_tokens = torch.tensor(
+                [direction_of_source[index].start_tokens for index in chunk], dtype=torch.long
+            )
+            targets = greedy_search(
+                network, torch.tensor(rows), imported.suppressed_ids, start_tokens
+            )
+            translations |= dict(zip(chunk, targets, strict=True))
             progress.update(len(chunk))
     return [
-        Pair(np.array(ids, np.int32), np.array([*translations[at], EOS_ID], np.int32))
-        for at, ids in enumerate(whole)
+        Pair(np.array(ids, np.int32), np.array([*translations[index], EOS_ID], np.int32))
+        for index, ids in enumerate(complete_sources)
     ]

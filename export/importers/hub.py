@@ -30,8 +30,8 @@ def fetched(source: str) -> Iterator[Path]:
     path = Path(source)
     if not path.exists() and NAME.fullmatch(source):
         snapshot, name = _download(source), path.name
-    elif (found := _in_cache(path)) is not None:
-        snapshot, name = found
+    elif (cached := _in_cache(path)) is not None:
+        snapshot, name = cached
     else:
         yield path
         return
@@ -49,16 +49,16 @@ def _in_cache(path: Path) -> tuple[Path, str] | None:
     Raises:
         SourceError: there are several snapshots, and `refs/main` does not name one of them.
     """
-    place = path.absolute()
-    if place.parent.name == SNAPSHOTS and (found := CACHED.fullmatch(place.parents[1].name)):
-        return path, found[1]
-    found = CACHED.fullmatch(place.name)
-    if found is None or not (path / SNAPSHOTS).is_dir():
+    absolute = path.absolute()
+    if absolute.parent.name == SNAPSHOTS and (match := CACHED.fullmatch(absolute.parents[1].name)):
+        return path, match[1]
+    match = CACHED.fullmatch(absolute.name)
+    if match is None or not (path / SNAPSHOTS).is_dir():
         return None
     snapshots = sorted((path / SNAPSHOTS).iterdir())
     if (path / MAIN).is_file():
         name = (path / MAIN).read_text().strip()
-        snapshots = [one for one in snapshots if one.name == name]
+        snapshots = [snapshot for snapshot in snapshots if snapshot.name == name]
         if not snapshots:
             raise SourceError(f"{path / MAIN}: names {quoted(name)}, which is not in {SNAPSHOTS}")
     if len(snapshots) != 1:
@@ -66,7 +66,7 @@ def _in_cache(path: Path) -> tuple[Path, str] | None:
             f"{path / SNAPSHOTS}: has {len(snapshots)} versions, and there is no {MAIN} that names one; "
             "supported: the folder of one version"
         )
-    return snapshots[0], found[1]
+    return snapshots[0], match[1]
 
 
 def _download(name: str) -> Path:

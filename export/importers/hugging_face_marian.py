@@ -56,11 +56,12 @@ def read(source: Path) -> Imported:
     weights = read_weights(tensors, config, sides, _sizes(settings), HUGGING_FACE)
     tokenizer = Settings(source / "tokenizer_config.json", source / "config.json")
     names = ("config.json", "generation_config.json", "tokenizer_config.json", "vocab.json")
-    more = ("target_vocab.json", "source.spm", "target.spm", tensors.path.name)
+    optional_names = ("target_vocab.json", "source.spm", "target.spm", tensors.path.name)
     languages = languages_of_name(source.resolve().name)
-    stated = [tokenizer.get(key, str, "") for key in ("source_lang", "target_lang")]
-    spoken = [
-        [one or other] if one or other else [] for one, other in zip(stated, languages, strict=True)
+    stated_codes = [tokenizer.get(key, str, "") for key in ("source_lang", "target_lang")]
+    languages_by_side = [
+        [stated or from_name] if stated or from_name else []
+        for stated, from_name in zip(stated_codes, languages, strict=True)
     ]
     return Imported(
         format=FORMAT,
@@ -70,9 +71,9 @@ def read(source: Path) -> Imported:
         target=sides[1],
         max_length=min(settings.number("max_length", 8, MAX_LENGTH, 512), config.max_positions),
         decoding=decoding_defaults(settings),
-        files=[path for name in (*names, *more) if (path := source / name).exists()],
-        source_languages=spoken[0],
-        target_languages=spoken[1],
+        files=[path for name in (*names, *optional_names) if (path := source / name).exists()],
+        source_languages=languages_by_side[0],
+        target_languages=languages_by_side[1],
         tags=tags_among(sides[0].ids),
         suppressed=_forbidden(settings, sides[1]) if _renormalizes(settings) else (),
         licence=licence_of(source),
@@ -120,13 +121,21 @@ def _sides(source: Path, settings: Settings) -> tuple[Side, Side]:
         )
     path = source / "target_vocab.json"
     target_ids = read_ids(path, target_size)
-    own_pad, own_eos = ids.get("<pad>", pad), ids.get("</s>", eos)
-    arranged = _arrangement(source / "vocab.json", ids, size, own_pad, own_eos, own_pad)
-    target_arranged = _arrangement(path, target_ids, target_size, pad, eos, start)
-    most = max(len(arranged.order), len(target_arranged.order))
+    source_pad, source_eos = ids.get("<pad>", pad), ids.get("</s>", eos)
+    source_arrangement = _arrangement(
+        source / "vocab.json", ids, size, source_pad, source_eos, source_pad
+    )
+    target_arrangement = _arrangement(path, target_ids, target_size, pad, eos, start)
+    padded_size = max(len(source_arrangement.order), len(target_arrangement.order))
     return (
-        Side(sentencepiece_model(source / "source.spm"), ids, arranged.padded(most)),
-        Side(sentencepiece_model(source / "target.spm"), target_ids, target_arranged.padded(most)),
+        Side(
+            sentencepiece_model(source / "source.spm"), ids, source_arrangement.padded(padded_size)
+        ),
+        Side(
+            sentencepiece_model(source / "target.spm"),
+            target_ids,
+            target_arrangement.padded(padded_size),
+        ),
     )
 
 
@@ -153,8 +162,10 @@ def _arrangement(
 
 def _config(settings: Settings, sides: tuple[Side, Side]) -> ModelConfig:
     """Return the network's configuration."""
-    one_table = settings.get("share_encoder_decoder_embeddings", bool, True)
-    tied = settings.get("tie_word_embeddings", bool, True)
+    is_one_table = settings.get("share_encoder_decoder_embeddings", bool, True)
+    embeddings = "shared" if is_one_table else "target"
+    if not settings.get("tie_word_embeddings", bool, True):
+        embeddings = "separate"
     return network_settings(
         settings,
         TRANSFORMERS,
@@ -162,7 +173,7 @@ def _config(settings: Settings, sides: tuple[Side, Side]) -> ModelConfig:
         scaled_embeddings=settings.get("scale_embedding", bool, False),
         vocab_size=len(sides[1].arrangement.order),
         norm="post",
-        embeddings="separate" if not tied else "shared" if one_table else "target",
+        embeddings=embeddings,
         max_positions=settings.number("max_position_embeddings", MIN_POSITIONS, MAX_LENGTH),
         forbidden_ids=() if _renormalizes(settings) else _forbidden(settings, sides[1]),
     )
@@ -174,7 +185,7 @@ def _forbidden(settings: Settings, target: Side) -> tuple[int, ...]:
     Raises:
         SourceError: `bad_words_ids` has anything but lists of one token.
     """
-    never: list[int] = []
+    forbidden: list[int] = []
     for words in settings.get("bad_words_ids", list, []):
         if not (
             isinstance(words, list) and len(words) == 1 and words[0] in target.arrangement.place
@@ -182,8 +193,8 @@ def _forbidden(settings: Settings, target: Side) -> tuple[int, ...]:
             raise SourceError(
                 f"{settings.path}: bad_words_ids has {shown(words)}; supported: lists of one token each"
             )
-        never += words
-    return tuple(sorted({PAD_ID, *target.arrangement.to_bundle(never)}))
+        forbidden += words
+    return tuple(sorted({PAD_ID, *target.arrangement.to_bundle(forbidden)}))
 
 
 def _renormalizes(settings: Settings) -> bool:

@@ -91,5 +91,5 @@ class Imported:
     def suppressed_ids(self) -> tuple[int, ...]:
         """`suppressed`, and the target's ids of no token."""
         order = self.target.arrangement.order
-        absent = [id for id, old in enumerate(order) if old is None]
+        absent = [id for id, format_id in enumerate(order) if format_id is None]
         return tuple(sorted({*absent, *self.suppressed}))

@@ -25,25 +25,27 @@ def directions_of(
     """
     if imported.languages:
         return _many_to_many(imported, sources, targets)
-    spoken = [code for code in imported.source_languages if is_language(code)]
-    froms = list(sources) or [code_of(code) for code in spoken]
-    if not froms:
+    known_sources = [code for code in imported.source_languages if is_language(code)]
+    source_codes = list(sources) or [code_of(code) for code in known_sources]
+    if not source_codes:
         raise SourceError(
             f"the model does not name its source languages ({_listed(imported.source_languages)}): "
             "--source de, or --source de,nl"
         )
-    into = _targets(imported, targets)
-    first = imported.target_start
-    start = None if first is None else imported.target.arrangement.place[first]
-    found = [
+    target_tags = _targets(imported, targets)
+    start_in_format = imported.target_start
+    start = None if start_in_format is None else imported.target.arrangement.place[start_in_format]
+    directions = [
         Direction(source=source, target=target, tag=tag, start_token=start)
-        for target, tag in into.items()
-        for source in froms
+        for target, tag in target_tags.items()
+        for source in source_codes
         if source != target
     ]
-    if not found:
-        raise SourceError(f"there is no direction from {', '.join(froms)} into {', '.join(into)}")
-    return found
+    if not directions:
+        raise SourceError(
+            f"there is no direction from {', '.join(source_codes)} into {', '.join(target_tags)}"
+        )
+    return directions
 
 
 def _many_to_many(
@@ -53,61 +55,60 @@ def _many_to_many(
     place = imported.source.arrangement.place
     tokens: dict[str, int] = {}
     for code, piece in imported.languages.items():
-        if tokens.setdefault(known := code_of(code), id := place[imported.source.ids[piece]]) != id:
-            logger.info("%s is left out: another language already has the code %s", piece, known)
-    froms, into = (
+        standard_code, id = code_of(code), place[imported.source.ids[piece]]
+        if tokens.setdefault(standard_code, id) != id:
+            logger.info(
+                "%s is left out: another language already has the code %s", piece, standard_code
+            )
+    source_tokens, target_tokens = (
         _wanted(option, wanted, tokens)
         for option, wanted in (("--source", sources), ("--target", targets))
     )
     return [
         Direction(source=source, target=target, tag=tag, start_token=start)
-        for source, tag in froms.items()
-        for target, start in into.items()
+        for source, tag in source_tokens.items()
+        for target, start in target_tokens.items()
         if tag != start
     ]
 
 
 def _wanted(option: str, wanted: Sequence[str], tokens: Mapping[str, int]) -> Mapping[str, int]:
     """Return the tokens of the wanted languages by the user's codes, or all if none are wanted."""
-    found = {code: languages.lookup(code, tokens) for code in wanted}
-    for code, known in found.items():
-        if known is None:
+    known_codes = {code: languages.lookup(code, tokens) for code in wanted}
+    for code, known_code in known_codes.items():
+        if known_code is None:
             raise SourceError(f"{option} {code}: the model has {', '.join(sorted(tokens))}")
-    return {code: tokens[known or code] for code, known in found.items()} or tokens
+    return {code: tokens[known_code or code] for code, known_code in known_codes.items()} or tokens
 
 
 def _targets(imported: Imported, wanted: Sequence[str]) -> dict[str, int | None]:
     """Return the target languages with their tags; a model without tags has one target."""
     tags: dict[str, int] = {}
     for code, piece in imported.tags.items():
-        known = code_of(code)
+        standard_code = code_of(code)
         if not is_language(code):
             logger.info("%s is not a target: its code is not a language", piece)
             continue
-        tags.setdefault(known, imported.source.arrangement.place[imported.source.ids[piece]])
+        tags.setdefault(
+            standard_code, imported.source.arrangement.place[imported.source.ids[piece]]
+        )
     if tags and imported.source_start is not None:
         raise SourceError("a source cannot begin with both a tag and BOS; supported: one of them")
     if tags:
-        picked = (
-            {code: languages.lookup(code, tags) for code in wanted}
-            if wanted
-            else dict.fromkeys(tags)
-        )
-        for code, found in picked.items():
-            if wanted and found is None:
-                raise SourceError(f"--target {code}: the model has {', '.join(sorted(tags))}")
-        return {code: tags[found or code] for code, found in picked.items()}
-    spoken = [code for code in imported.target_languages if is_language(code)]
-    into = list(wanted) or [code_of(code) for code in spoken]
-    if len(into) != 1:
+        return dict(_wanted("--target", wanted, tags))
+    known_targets = [code for code in imported.target_languages if is_language(code)]
+    target_codes = list(wanted) or [code_of(code) for code in known_targets]
+    if not target_codes:
         raise SourceError(
             f"the model does not name its target language ({_listed(imported.target_languages)}): "
             "--target en"
-            if not into
-            else f"--target {','.join(into)}: the model has no tags, so it has only one target"
         )
-    begin = imported.source_start
-    return {into[0]: None if begin is None else imported.source.arrangement.place[begin]}
+    if len(target_codes) > 1:
+        raise SourceError(
+            f"--target {','.join(target_codes)}: the model has no tags, so it has only one target"
+        )
+    start = imported.source_start
+    return {target_codes[0]: None if start is None else imported.source.arrangement.place[start]}
 
 
 def code_of(code: str) -> str:
@@ -125,9 +126,9 @@ def is_language(code: str) -> bool:
     >>> is_language("deu"), is_language("gmw"), is_language("ROMANCE")
     (True, False, False)
     """
-    known = code_of(code)
-    base = known.split("-")[0]
-    return base not in SEVERAL and languages.name(known) != known and base.islower()
+    standard_code = code_of(code)
+    base = standard_code.split("-")[0]
+    return base not in SEVERAL and languages.name(standard_code) != standard_code and base.islower()
 
 
 def _listed(codes: Sequence[str]) -> str:

@@ -125,16 +125,22 @@ def _added_tokens(source: Path, ids: Mapping[str, int], size: int) -> dict[str, 
     """Return the ids of added tokens, which are listed with their ids, or in order after the pieces."""
     if (path := source / TOKENIZER).exists():
         added = read_json(path).get("added_tokens")
-        entries = [one for one in added if isinstance(one, dict)] if isinstance(added, list) else []
-        found = {one.get("content"): one.get("id") for one in entries}
-        return {piece: id for piece, id in found.items() if type(piece) is str and type(id) is int}
+        entries = added if isinstance(added, list) else []
+        pairs = (
+            (entry.get("content"), entry.get("id")) for entry in entries if type(entry) is dict
+        )
+        return {piece: id for piece, id in pairs if type(piece) is str and type(id) is int}
     for path in (source / name for name in TOKEN_LISTS):
         config = read_json(path) if path.exists() else {}
-        listed = config.get("additional_special_tokens") or config.get("extra_special_tokens")
-        if isinstance(listed, list) and all(isinstance(piece, str) for piece in listed):
-            tokens = [piece for piece in listed if LANGUAGE.fullmatch(piece)]
-            first = max(ids.values()) + 1
-            return {piece: first + at for at, piece in enumerate(tokens) if first + at < size}
+        added_pieces = config.get("additional_special_tokens") or config.get("extra_special_tokens")
+        if isinstance(added_pieces, list) and all(isinstance(piece, str) for piece in added_pieces):
+            tokens = [piece for piece in added_pieces if LANGUAGE.fullmatch(piece)]
+            first_id = max(ids.values()) + 1
+            return {
+                piece: first_id + index
+                for index, piece in enumerate(tokens)
+                if first_id + index < size
+            }
     return {}
 
 

@@ -85,20 +85,20 @@ def read(source: Path) -> Imported:
         decoder.refuse(key, 0, 0.0)
     paths = _vocabularies(source, decoder)
     ids = [read_vocabulary(path) for path in paths]
-    cut = _segmentation(source, paths, ids)
-    sides = _sides(settings, paths, ids, cut)
+    segmentation = _segmentation(source, paths, ids)
+    sides = _sides(settings, paths, ids, segmentation)
     config = _config(settings, sides, decoder.get("allow-unk", bool, False))
     weights = read_weights(tensors, config, settings, sides)
-    named = languages_of_name(source.resolve().name)
-    spoken = [
-        found or ([other] if other else [])
-        for found, other in zip(stated_languages(source), named, strict=True)
+    codes_of_name = languages_of_name(source.resolve().name)
+    languages_by_side = [
+        stated or ([from_name] if from_name else [])
+        for stated, from_name in zip(stated_languages(source), codes_of_name, strict=True)
     ]
-    others = [side.model for side in sides] + [
+    other_files = [side.model for side in sides] + [
         source / name
         for name in (decoder.path.name, "README.md", "LICENSE", "metadata.json", "preprocess.sh")
     ]
-    files = dict.fromkeys((path, *paths, *others))
+    files = dict.fromkeys((path, *paths, *other_files))
     return Imported(
         format=FORMAT,
         config=config,
@@ -107,11 +107,11 @@ def read(source: Path) -> Imported:
         target=sides[1],
         max_length=MAX_TOKENS,
         decoding=_decoding(settings, decoder),
-        files=[one for one in files if one.is_file()],
-        source_languages=spoken[0],
-        target_languages=spoken[1],
+        files=[file for file in files if file.is_file()],
+        source_languages=languages_by_side[0],
+        target_languages=languages_by_side[1],
         tags=tags_among(sides[0].ids),
-        moses=cut.moses,
+        moses=segmentation.moses,
         rules=rules_of(source),
         licence=licence_of(source),
     )
@@ -125,32 +125,31 @@ def _model(source: Path) -> Path:
     """
     decoder = source / DECODER
     if decoder.is_file():
-        named = Settings(decoder, read=read_yaml).get("models", list, [])
-        if named:
-            names = [_base_name(name) for name in named]
+        model_names = Settings(decoder, read=read_yaml).get("models", list, [])
+        if model_names:
+            names = [_base_name(name) for name in model_names]
             if len(names) != 1 or not names[0].endswith(".npz"):
-                raise SourceError(f"{decoder}: models = {shown(named)}; supported: one .npz")
+                raise SourceError(f"{decoder}: models = {shown(model_names)}; supported: one .npz")
             return source / names[0]
-    found = [path for path in sorted(source.glob("*.npz")) if ".optimizer." not in path.name]
-    best = [path for path in found if "best-chrf" in path.name]
-    if len(chosen := best or found) == 1:
-        return chosen[0]
-    if found:
-        names = [path.name for path in chosen]
+    models = [path for path in sorted(source.glob("*.npz")) if ".optimizer." not in path.name]
+    best_by_chrf = [path for path in models if "best-chrf" in path.name]
+    if len(candidates := best_by_chrf or models) == 1:
+        return candidates[0]
+    if models:
+        names = [path.name for path in candidates]
         raise SourceError(f"{source}: has {', '.join(names)}; supported: one model, or a {DECODER}")
-    packed = [path.name for path in sorted(source.glob(INTGEMM))]
-    raise SourceError(
-        f"{source / packed[0]}: has 8-bit weights for intgemm; supported: the model's weights in "
-        "float32, final.model.npz.best-chrf.npz"
-        if packed
-        else f"{source}: has no .npz"
-    )
+    for path in sorted(source.glob(INTGEMM)):
+        raise SourceError(
+            f"{path}: has 8-bit weights for intgemm; supported: the model's weights in float32, "
+            "final.model.npz.best-chrf.npz"
+        )
+    raise SourceError(f"{source}: has no .npz")
 
 
 def _decoder_settings(source: Path, model: Path) -> Settings:
     """Return the settings for Marian's search; empty if there is no file with them."""
-    own = source / f"{model.name}.{DECODER}"
-    return Settings(own if own.is_file() else source / DECODER, read=read_yaml)
+    own_settings = source / f"{model.name}.{DECODER}"
+    return Settings(own_settings if own_settings.is_file() else source / DECODER, read=read_yaml)
 
 
 def _base_name(name: object) -> str:
@@ -179,16 +178,16 @@ def _sides(
             f"{settings.path}: dim-vocabs = {shown(sizes)}; supported: two numbers from 4 to "
             f"{MAX_VOCABULARY - 1}"
         )
-    first, second = map(side_of, paths, ids, cut.models, sizes)
+    source_side, target_side = map(side_of, paths, ids, cut.models, sizes)
     if settings.get("tied-embeddings-all", bool, False) and paths[0] != paths[1]:
         raise SourceError(
             f"{settings.path}: tied-embeddings-all = True with {paths[0].name} and {paths[1].name}; "
             "supported: one vocabulary"
         )
-    most = max(len(side.arrangement.order) for side in (first, second))
+    size = max(len(side.arrangement.order) for side in (source_side, target_side))
     return (
-        replace(first, arrangement=first.arrangement.padded(most)),
-        replace(second, arrangement=second.arrangement.padded(most)),
+        replace(source_side, arrangement=source_side.arrangement.padded(size)),
+        replace(target_side, arrangement=target_side.arrangement.padded(size)),
     )
 
 
@@ -198,19 +197,23 @@ def _vocabularies(source: Path, decoder: Settings) -> list[Path]:
     Raises:
         SourceError: it is unclear which files they are.
     """
-    named = decoder.get("vocabs", list, [])
-    if named:
-        if len(named) != 2:
-            raise SourceError(f"{decoder.path}: vocabs = {shown(named)}; supported: two files")
-        return [source / _base_name(name) for name in named]
+    vocabulary_names = decoder.get("vocabs", list, [])
+    if vocabulary_names:
+        if len(vocabulary_names) != 2:
+            raise SourceError(
+                f"{decoder.path}: vocabs = {shown(vocabulary_names)}; supported: two files"
+            )
+        return [source / _base_name(name) for name in vocabulary_names]
     kinds = {".yml", ".yaml", ".json", ".spm", ".vocab", ".txt"}
-    found = [path for path in sorted(source.glob("*vocab*")) if path.suffix in kinds]
-    if len(found) == 1:
-        return found * 2
-    sides = [[path for path in found if part in path.name] for part in ("src", "trg")]
-    if [len(one) for one in sides] == [1, 1]:
-        return [one[0] for one in sides]
-    names = ", ".join(path.name for path in found) or "none"
+    candidates = [path for path in sorted(source.glob("*vocab*")) if path.suffix in kinds]
+    if len(candidates) == 1:
+        return candidates * 2
+    candidates_by_side = [
+        [path for path in candidates if part in path.name] for part in ("src", "trg")
+    ]
+    if [len(paths) for paths in candidates_by_side] == [1, 1]:
+        return [paths[0] for paths in candidates_by_side]
+    names = ", ".join(path.name for path in candidates) or "none"
     raise SourceError(
         f"{source}: it is unclear which vocabulary belongs to which side ({names}); supported: {DECODER} "
         "with vocabs, one file, or one with src and one with trg in its name"
@@ -227,7 +230,7 @@ def _config(settings: Settings, sides: Sequence[Side], allow_unknown: bool) -> M
     if cell == "ssru" and (unit := settings.get("dec-cell", str, "gru")) != cell:
         raise SourceError(f"{settings.path}: dec-cell = {shown(unit)}; supported: 'ssru'")
     has_padding = sides[1].arrangement.order[PAD_ID] is not None
-    never = [PAD_ID] * has_padding + [UNK_ID] * (not allow_unknown)
+    forbidden = [PAD_ID] * has_padding + [UNK_ID] * (not allow_unknown)
     return network_settings(
         settings,
         KEYS,
@@ -243,7 +246,7 @@ def _config(settings: Settings, sides: Sequence[Side], allow_unknown: bool) -> M
         max_positions=2 * MAX_TOKENS,
         position_layout="halves",
         position_exponent="inclusive",
-        forbidden_ids=tuple(never),
+        forbidden_ids=tuple(forbidden),
     )
 
 

@@ -25,12 +25,14 @@ class Tables:
     @classmethod
     def of(cls, settings: Settings) -> "Tables":
         """Derive the names from Marian's configuration."""
-        every, between, output = (
+        is_all_tied, is_source_tied, is_output_tied = (
             settings.get(key, bool, False)
             for key in ("tied-embeddings-all", "tied-embeddings-src", "tied-embeddings")
         )
-        names = ("Wemb", "Wemb") if every or between else ("encoder_Wemb", "decoder_Wemb")
-        return cls(*names, tied=every or output)
+        names = (
+            ("Wemb", "Wemb") if is_all_tied or is_source_tied else ("encoder_Wemb", "decoder_Wemb")
+        )
+        return cls(*names, tied=is_all_tied or is_output_tied)
 
     @property
     def embeddings(self) -> str:
@@ -73,7 +75,7 @@ def _decoder_layers(settings: Settings, config: ModelConfig) -> list[int]:
     """Return the stored number of each of the decoder's layers; tied layers share one."""
     count = config.num_decoder_layers
     tied = settings.get("transformer-tied-layers", list, [])
-    if tied and not (len(tied) == count and all(one in range(1, count + 1) for one in tied)):
+    if tied and not (len(tied) == count and all(number in range(1, count + 1) for number in tied)):
         raise SourceError(
             f"{settings.path}: transformer-tied-layers = {shown(tied)}; supported: {count} numbers of layers"
         )
@@ -114,8 +116,8 @@ class _Reader:
 
     def norm(self, theirs: str, ours: str, kind: str = "") -> None:
         for part, name in (("scale", "weight"), ("bias", "bias")):
-            taken = self.tensors.take(f"{theirs}_ln_{part}{kind}", 1, self.config.d_model)
-            self.weights[f"{ours}.{name}"] = taken[0]
+            parameter = self.tensors.take(f"{theirs}_ln_{part}{kind}", 1, self.config.d_model)
+            self.weights[f"{ours}.{name}"] = parameter[0]
 
 
 def _tables(
@@ -125,11 +127,11 @@ def _tables(
     tables, (source, target) = Tables.of(settings), (side.arrangement for side in sides)
     source_size, target_size = settings.get("dim-vocabs", list)
     width = config.d_model
-    written = tensors.take(tables.target, target_size, width)
-    weights = {"embedding.weight": target.table(written)}
+    target_table = tensors.take(tables.target, target_size, width)
+    weights = {"embedding.weight": target.table(target_table)}
     if config.embeddings != "shared":
-        read = tensors.take(tables.source, source_size, width)
-        weights["source_embedding.weight"] = source.table(read)
+        source_table = tensors.take(tables.source, source_size, width)
+        weights["source_embedding.weight"] = source.table(source_table)
     if not tables.tied:
         if f"{OUTPUT}_W" in tensors:  # in older versions
             projection = tensors.take(f"{OUTPUT}_W", width, target_size).T

@@ -63,16 +63,13 @@ def _parse(path: Path) -> dict[str, int]:
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
-        found = LINE.fullmatch(line.rstrip("\r"))
-        piece = _unquoted(found[1]) if found else ""
-        if found is None or piece in ids:
-            problem = (
-                f"{shown(piece)} occurs twice"
-                if found
-                else f"{shown(line[:80])}; supported: piece: id"
-            )
-            raise SourceError(f"{path}: line {number}: {problem}")
-        ids[piece] = int(found[2])
+        match = LINE.fullmatch(line.rstrip("\r"))
+        if match is None:
+            raise SourceError(f"{path}: line {number}: {shown(line[:80])}; supported: piece: id")
+        piece = _unquoted(match[1])
+        if piece in ids:
+            raise SourceError(f"{path}: line {number}: {shown(piece)} occurs twice")
+        ids[piece] = int(match[2])
     return ids
 
 
@@ -92,9 +89,9 @@ def _unquoted(piece: str) -> str:
     return piece
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    *codes, letter = found.groups()
-    code = next((int(one, 16) for one in codes if one), None)
+def _unescaped(match: re.Match[str]) -> str:
+    *codes, letter = match.groups()
+    code = next((int(digits, 16) for digits in codes if digits), None)
     return ESCAPED.get(letter, letter) if code is None else chr(min(code, 0x10FFFF))
 
 

@@ -28,12 +28,12 @@ NLLB_LANGUAGES, NLLB_LICENCE = 200, "cc-by-nc-4.0"
 def licence_of(folder: Path, languages: Sized = ()) -> str:
     """Return the licence stated in the model card or in `LICENSE`, or implied by the languages, or ""."""
     head = _head(folder / "README.md")
-    if found := re.match(r"---\n(?:.*\n)*?license: *([\w.-]+) *\n", head):
-        return found[1]
-    title = " ".join(_head(folder / "LICENSE").split())
-    known = (name for start, name in LICENCES.items() if title.startswith(start))
+    if match := re.match(r"---\n(?:.*\n)*?license: *([\w.-]+) *\n", head):
+        return match[1]
+    licence_title = " ".join(_head(folder / "LICENSE").split())
+    licences = (name for start, name in LICENCES.items() if licence_title.startswith(start))
     implied = NLLB_LICENCE if len(languages) >= NLLB_LANGUAGES else ""
-    return next(known, title[:80].strip() or implied)
+    return next(licences, licence_title[:80].strip() or implied)
 
 
 def stated_languages(folder: Path) -> tuple[list[str], list[str]]:
@@ -46,9 +46,9 @@ def stated_languages(folder: Path) -> tuple[list[str], list[str]]:
     sides = []
     for side in ("source", "target"):
         code = metadata.get(f"{side}Language") if isinstance(metadata, dict) else None
-        found = re.search(STATED.format(side), text, re.MULTILINE)
-        written = re.findall(r"[\w-]+", found[1]) if found else []
-        sides.append([code] if isinstance(code, str) else written)
+        match = re.search(STATED.format(side), text, re.MULTILINE)
+        codes = re.findall(r"[\w-]+", match[1]) if match else []
+        sides.append([code] if isinstance(code, str) else codes)
     return sides[0], sides[1]
 
 

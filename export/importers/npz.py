@@ -80,12 +80,12 @@ def parse_yaml(where: Path, text: bytes) -> dict[str, Any]:
     if len(text) > MAX_YAML_BYTES:
         raise SourceError(f"{where}: has more than {MAX_YAML_BYTES} bytes")
     try:
-        found = _Loader(where, text.decode()).get_single_data()
+        settings = _Loader(where, text.decode()).get_single_data()
     except SourceError:
         raise
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split()) or "it is nested too deeply"
         raise SourceError(f"{where}: is not valid YAML: {reason}") from None
-    if not isinstance(found, dict):
+    if not isinstance(settings, dict):
         raise SourceError(f"{where}: is not a YAML mapping")
-    return found
+    return settings

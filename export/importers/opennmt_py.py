@@ -109,12 +109,16 @@ def read(source: Path) -> Imported:
         settings.refuse(option, *supported)
     vocabularies, start = _vocabularies(path, checkpoint)
     tokens = Tokens(UNK, BOS, EOS, start, begins_source=False, ends_source=False, adds_end=False)
-    cut = segmentation_of(source, {one.path: one.ids for one in vocabularies})
-    sides = sides_of(vocabularies, tokens, cut.models)
+    segmentation = segmentation_of(
+        source, {vocabulary.path: vocabulary.ids for vocabulary in vocabularies}
+    )
+    sides = sides_of(vocabularies, tokens, segmentation.models)
     tensors = _tensors(path, checkpoint)
     sizes = vocabularies[0].size, vocabularies[1].size
     config, weights = _network(settings, tensors, sides, sizes)
-    spoken = [[code] if code else [] for code in languages_of_name(source.resolve().name)]
+    languages_by_side = [
+        [code] if code else [] for code in languages_of_name(source.resolve().name)
+    ]
     return Imported(
         format=FORMAT,
         config=config,
@@ -123,11 +127,11 @@ def read(source: Path) -> Imported:
         target=sides[1],
         max_length=MAX_POSITIONS // 2,
         decoding=search_of(BEAM_SIZE, 1.0),
-        files=list(dict.fromkeys((path, tensors.path, *cut.models))),
-        source_languages=spoken[0],
-        target_languages=spoken[1],
+        files=list(dict.fromkeys((path, tensors.path, *segmentation.models))),
+        source_languages=languages_by_side[0],
+        target_languages=languages_by_side[1],
         ends_source=False,
-        moses=cut.moses,
+        moses=segmentation.moses,
         licence=licence_of(source),
     )
 
@@ -140,20 +144,22 @@ def _vocabularies(
         path / "vocab", read=lambda _: dict(options(path, "vocab", checkpoint.get("vocab")))
     )
     start = settings.get("decoder_start_token", str, BOS)
-    read, written = (settings.get(side, list) for side in ("src", "tgt"))
-    source = vocabulary_of(path / "vocab.src", read, UNK)
-    if read == written:
+    source_tokens, target_tokens = (settings.get(side, list) for side in ("src", "tgt"))
+    source = vocabulary_of(path / "vocab.src", source_tokens, UNK)
+    if source_tokens == target_tokens:
         return (source, source), start
-    return (source, vocabulary_of(path / "vocab.tgt", written, UNK)), start
+    return (source, vocabulary_of(path / "vocab.tgt", target_tokens, UNK)), start
 
 
 def _tensors(path: Path, checkpoint: dict[str, Any]) -> Tensors:
     """Return the weights, from the checkpoint or a safetensors file of the same name."""
-    beside = path.with_suffix(".safetensors")
-    if "model" not in checkpoint and beside.is_file():
-        return Tensors(beside, load_tensors(beside))
+    safetensors_path = path.with_suffix(".safetensors")
+    if "model" not in checkpoint and safetensors_path.is_file():
+        return Tensors(safetensors_path, load_tensors(safetensors_path))
     network, generator = (tensors_of(path, checkpoint.get(key)) for key in ("model", "generator"))
-    return Tensors(path, {**network, **{f"generator.{key}": one for key, one in generator.items()}})
+    return Tensors(
+        path, {**network, **{f"generator.{key}": weight for key, weight in generator.items()}}
+    )
 
 
 def _network(
@@ -164,14 +170,14 @@ def _network(
     for side in ("src", "tgt"):
         settings.refuse(f"{side}_word_vec_size", width)
     settings.refuse("position_encoding_type", *POSITIONS)
-    kind = settings.get("position_encoding_type", str, "SinusoidalInterleaved")
+    encoding = settings.get("position_encoding_type", str, "SinusoidalInterleaved")
     epsilon = settings.get("norm_eps", float, 1e-6)
     if not 0 < epsilon < 1:
         raise SourceError(f"{settings.path}: norm_eps = {epsilon}; supported: between 0 and 1")
-    read = tensors.take(f"encoder.{TABLE}", sizes[0], width)
-    written = tensors.take(f"decoder.{TABLE}", sizes[1], width)
+    source_table = tensors.take(f"encoder.{TABLE}", sizes[0], width)
+    target_table = tensors.take(f"decoder.{TABLE}", sizes[1], width)
     output = tensors.take("generator.weight", sizes[1], width)
-    embeddings, weights = tables_of(sides, read, written, output)
+    embeddings, weights = tables_of(sides, source_table, target_table, output)
     bias = tensors.take("generator.bias", sizes[1])
     weights["projection_bias"] = sides[1].arrangement.bias(bias)
     config = network_settings(
@@ -182,7 +188,7 @@ def _network(
         layer_norm_epsilon=epsilon,
         embeddings=embeddings,
         max_positions=MAX_POSITIONS,
-        **POSITIONS[kind],
+        **POSITIONS[encoding],
     )
     counts = {"encoder": config.num_encoder_layers, "decoder": config.num_decoder_layers}
     for stack, count in counts.items():
@@ -200,18 +206,26 @@ def _layer(
     tensors: Tensors, stack: str, layer: int, config: ModelConfig
 ) -> Iterator[tuple[str, Tensor]]:
     (prefix, attentions), width = STACKS[stack], config.d_model
-    theirs, ours = f"{prefix}.{layer}", f"{stack}.{layer}"
-    for attention, own in attentions.items():
+    their_name, own_name = f"{prefix}.{layer}", f"{stack}.{layer}"
+    for attention, own_attention in attentions.items():
         for name, part in ATTENTION.items():
             yield from _linear(
-                tensors, f"{theirs}.{attention}.{name}", f"{ours}.{own}.{part}", width, width
+                tensors,
+                f"{their_name}.{attention}.{name}",
+                f"{own_name}.{own_attention}.{part}",
+                width,
+                width,
             )
     for name, rows, columns in (("w_1", config.d_ff, width), ("w_2", width, config.d_ff)):
         yield from _linear(
-            tensors, f"{theirs}.feed_forward.{name}", f"{ours}.feed_forward.{name}", rows, columns
+            tensors,
+            f"{their_name}.feed_forward.{name}",
+            f"{own_name}.feed_forward.{name}",
+            rows,
+            columns,
         )
     for number, name in enumerate(NORMS[stack], start=1):
-        yield from _norm(tensors, f"{theirs}.{name}", f"{ours}.norm_{number}", width)
+        yield from _norm(tensors, f"{their_name}.{name}", f"{own_name}.norm_{number}", width)
 
 
 def _linear(

@@ -33,14 +33,14 @@ def check_texts(
         return f"{oracle.name}: does not tokenize text, so token ids are not compared"
     count, arrangement = 0, imported.source.arrangement
     pieces = {arrangement.place[id]: piece for piece, id in imported.source.ids.items()}
-    for at, text in enumerate(texts[:TEXTS]):
-        prefix = directions[at % len(directions)].prefix
+    for index, text in enumerate(texts[:TEXTS]):
+        prefix = directions[index % len(directions)].prefix
         tag = pieces.get(prefix[0], "") if prefix else ""
         [ids] = tokenizers.source.encode([text])
-        found = arrangement.to_format([*prefix, *ids, *imported.source_end])
+        actual = arrangement.to_format([*prefix, *ids, *imported.source_end])
         expected = list(oracle.encode(tag, text))
-        if found != expected:
-            raise SourceError(f"{oracle.name} encodes {shown(text)} as {expected}, not as {found}")
+        if actual != expected:
+            raise SourceError(f"{oracle.name} encodes {shown(text)} as {expected}, not as {actual}")
         count += 1
     return f"{oracle.name}: {count} texts have the same ids"
 
@@ -55,15 +55,15 @@ def check_log_probs(
         SourceError: the difference exceeds `MAX_NATS_APART`.
     """
     source_side, target_side = imported.source.arrangement, imported.target.arrangement
-    places = torch.tensor(list(target_side.place.values()))  # the bundle's ids
-    rows = torch.tensor(list(target_side.place))
-    apart = []
+    bundle_ids = torch.tensor(list(target_side.place.values()))  # the bundle's ids
+    format_ids = torch.tensor(list(target_side.place))
+    differences = []
     for pair in pairs[:: max(1, len(pairs) // SENTENCES)][:SENTENCES]:
         source, target = pair.source.tolist(), [BOS_ID, *pair.target.tolist()[:-1]]
         ours = network(torch.tensor([source]), torch.tensor([target]))[0].log_softmax(-1)
         theirs = oracle.log_probs(source_side.to_format(source), target_side.to_format(target))
-        apart.append((ours[:, places] - theirs[:, rows]).abs().max())
-    worst = float(torch.stack(apart).max())  # NaN if any value is NaN
+        differences.append((ours[:, bundle_ids] - theirs[:, format_ids]).abs().max())
+    worst = float(torch.stack(differences).max())  # NaN if any value is NaN
     line = f"{oracle.name}: log-probabilities differ by {worst:.2g} at most"
     if not worst <= MAX_NATS_APART:
         raise SourceError(f"{line}; the limit is {MAX_NATS_APART}")

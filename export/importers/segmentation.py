@@ -54,8 +54,8 @@ def segmentation_of(
         escapes = tokens.isdisjoint({'"', "'"})
         return Segmentation(codes, Moses(splits_hyphens=HYPHEN in tokens, escapes=escapes))
     models = sentencepiece_models(folder, languages)
-    for one in models:
-        load_sentencepiece(one)
+    for model in models:
+        load_sentencepiece(model)
     return Segmentation(models)
 
 
@@ -121,15 +121,17 @@ def sentencepiece_models(source: Path, languages: Sequence[str] = ()) -> tuple[P
     by_side = [source / name for name in MODELS_BY_SIDE]
     if all(path.is_file() for path in by_side):
         return by_side[0], by_side[1]
-    own = [sorted(source.glob(f"*.{code}.model")) for code in languages]
-    if [len(one) for one in own] == [1, 1]:
-        return own[0][0], own[1][0]
-    others = [
-        path for path in sorted(source.glob("*.model")) if not any(path in one for one in own)
+    models_by_side = [sorted(source.glob(f"*.{code}.model")) for code in languages]
+    if [len(models) for models in models_by_side] == [1, 1]:
+        return models_by_side[0][0], models_by_side[1][0]
+    other_models = [
+        path
+        for path in sorted(source.glob("*.model"))
+        if not any(path in models for models in models_by_side)
     ]
-    named = [source / name for name in MODELS if (source / name).is_file()]
-    if one := [*named, *others[: len(others) == 1]]:
-        return one[0], one[0]
+    usual_models = [source / name for name in MODELS if (source / name).is_file()]
+    if shared := [*usual_models, *other_models[: len(other_models) == 1]]:
+        return shared[0], shared[0]
     raise SourceError(
         f"{source}: has no SentencePiece model; supported: {MODELS[0]}, or "
         f"{' and '.join(MODELS_BY_SIDE)}, copied from the files of the training or the conversion"

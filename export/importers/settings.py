@@ -22,9 +22,11 @@ class _Shown(reprlib.Repr):
         super().__init__()
         self.maxlevel, self.maxstring, self.maxother = 2, 80, 80
 
-    def repr_int(self, x: int, level: int) -> str:
+    def repr_int(self, number: int, level: int) -> str:
         """Abbreviate large integers: Python refuses to format those of more than 4,300 digits."""
-        return super().repr_int(x, level) if x.bit_length() < 128 else f"({x.bit_length()} bits)"
+        if number.bit_length() < 128:
+            return super().repr_int(number, level)
+        return f"({number.bit_length()} bits)"
 
 
 def shown(value: object) -> str:
@@ -60,12 +62,12 @@ def named_values(path: Path, pairs: Iterable[tuple[Name, Value]]) -> dict[Name, 
     Raises:
         SourceError: a name occurs twice: libraries differ in which of the values they use.
     """
-    found: dict[Name, Value] = {}
+    values: dict[Name, Value] = {}
     for name, value in pairs:
-        if name in found:
+        if name in values:
             raise SourceError(f"{path}: {shown(name)} occurs twice")
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def parse_json(path: Path, text: bytes) -> Any:
@@ -88,10 +90,10 @@ def read_json(path: Path) -> dict[str, Any]:
     Raises:
         SourceError: the file is missing, or is not a valid JSON object.
     """
-    found = parse_json(path, read_small(path))
-    if not isinstance(found, dict):
+    values = parse_json(path, read_small(path))
+    if not isinstance(values, dict):
         raise SourceError(f"{path}: is not a JSON object")
-    return found
+    return values
 
 
 class Settings:
@@ -103,9 +105,9 @@ class Settings:
         Raises:
             SourceError: none exists, or one cannot be read.
         """
-        there = [path for path in paths if path.exists()] or list(paths[-1:])
-        self._values = [(path, read(path)) for path in there]
-        self.path = there[-1]
+        existing = [path for path in paths if path.exists()] or list(paths[-1:])
+        self._values = [(path, read(path)) for path in existing]
+        self.path = existing[-1]
 
     def get(self, key: str, kind: type[Kind], default: Kind | None = None) -> Kind:
         """Return a value; null counts as missing.

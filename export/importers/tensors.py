@@ -154,19 +154,19 @@ class MappedTensors(Mapping[str, Tensor]):
 
     def __getitem__(self, name: str) -> Tensor:
         """Return a tensor in the type that it is stored in."""
-        one = self._described[name]
-        if one["dtype"] not in STORED_TYPES:
+        description = self._described[name]
+        if description["dtype"] not in STORED_TYPES:
             known = ", ".join(STORED_TYPES)
-            raise SourceError(f"{self._path}: {name} is {one['dtype']}; supported: {known}")
-        begin, end = one["data_offsets"]
-        dtype, shape = STORED_TYPES[one["dtype"]], one["shape"]
-        if begin == end:
+            raise SourceError(f"{self._path}: {name} is {description['dtype']}; supported: {known}")
+        start, end = description["data_offsets"]
+        dtype, shape = STORED_TYPES[description["dtype"]], description["shape"]
+        if start == end:
             return torch.empty(shape, dtype=dtype)
         # "c" is copy-on-write: changes of a tensor never reach the file
-        raw: np.ndarray = np.memmap(self._path, np.uint8, "c", self._first + begin, end - begin)
-        if begin % dtype.itemsize:
-            raw = np.array(raw)
-        return torch.from_numpy(raw).view(dtype).reshape(shape)
+        stored: np.ndarray = np.memmap(self._path, np.uint8, "c", self._first + start, end - start)
+        if start % dtype.itemsize:
+            stored = np.array(stored)
+        return torch.from_numpy(stored).view(dtype).reshape(shape)
 
 
 def load_pickle(path: Path) -> Any:
@@ -184,10 +184,10 @@ def load_pickle(path: Path) -> Any:
             warnings.simplefilter("ignore")
             return torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
-        if (found := CODE.search(str(error))) is None:
+        if (match := CODE.search(str(error))) is None:
             raise unreadable(path, ValueError("it was not written by torch")) from None
         raise SourceError(
-            f"{path}: contains code, which was not executed: {found[1]}; supported: only tensors"
+            f"{path}: contains code, which was not executed: {match[1]}; supported: only tensors"
         ) from None
     except SourceError:
         raise
@@ -216,26 +216,26 @@ def unreadable(path: Path, error: Exception) -> SourceError:
     return SourceError(f"{path}: cannot be read, it may be truncated: {reason}")
 
 
-def tensors_of(path: Path, found: object) -> Mapping[str, Tensor]:
-    """Check that `found` is a dict of tensors by name, and return it.
+def tensors_of(path: Path, value: object) -> Mapping[str, Tensor]:
+    """Check that `value` is a dict of tensors by name, and return it.
 
     Raises:
         SourceError: it is not.
     """
-    if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
+    if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
         raise SourceError(f"{path}: is not a dict of tensors by name")
-    for name, one in found.items():
-        if not _is_plain(one):
-            raise SourceError(f"{path}: {shown(name)} is {shown(one)}; supported: dense tensors")
-    return found
+    for name, tensor in value.items():
+        if not _is_plain(tensor):
+            raise SourceError(f"{path}: {shown(name)} is {shown(tensor)}; supported: dense tensors")
+    return value
 
 
-def _is_plain(found: object) -> bool:
+def _is_plain(value: object) -> bool:
     """Check whether this is a dense tensor whose values are all in the file."""
     return (
-        isinstance(found, Tensor)
-        and not found.is_nested
-        and found.layout is torch.strided
-        and found.device.type == "cpu"
-        and found.numel() * found.element_size() <= found.untyped_storage().nbytes()
+        isinstance(value, Tensor)
+        and not value.is_nested
+        and value.layout is torch.strided
+        and value.device.type == "cpu"
+        and value.numel() * value.element_size() <= value.untyped_storage().nbytes()
     )

@@ -75,7 +75,7 @@ def _oracle(
         logits = model(
             input_ids=torch.tensor([list(source)]), decoder_input_ids=torch.tensor([list(target)])
         ).logits[0]
-        found: Tensor = logits.float().log_softmax(-1)
-        return found
+        log_probabilities: Tensor = logits.float().log_softmax(-1)
+        return log_probabilities
 
     return Oracle(f"transformers {transformers.__version__}", log_probs, partial(encode, tokenizer))

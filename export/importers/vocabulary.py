@@ -52,16 +52,19 @@ def tokenizers_of(
     """
     files = save_vocabulary(imported, folder)
     source, target, pieces, target_pieces = (folder / (name or "") for name in files)
-    last = target_pieces if files.target_pieces else pieces
+    pieces_of_target = target_pieces if files.target_pieces else pieces
     if imported.moses is None:
-        return PieceTokenizers(PieceTokenizer(source, pieces), PieceTokenizer(target, last))
+        return PieceTokenizers(
+            PieceTokenizer(source, pieces), PieceTokenizer(target, pieces_of_target)
+        )
     options = imported.moses.model_dump()
-    read, written = (
-        language_of(getattr(one, side) for one in directions) for side in ("source", "target")
+    source_language, target_language = (
+        language_of(getattr(direction, side) for direction in directions)
+        for side in ("source", "target")
     )
     return PieceTokenizers(
-        MosesTokenizer(source, pieces, read, **options),
-        MosesTokenizer(target, last, written, **options),
+        MosesTokenizer(source, pieces, source_language, **options),
+        MosesTokenizer(target, pieces_of_target, target_language, **options),
     )
 
 

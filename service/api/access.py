@@ -36,14 +36,14 @@ class RateLimiter:
         if not per_minute:
             return
         now = self.clock()
-        left, then = self._buckets.pop(caller, (float(per_minute), now))
-        left = min(per_minute, left + (now - then) * per_minute / 60)
-        if left < 1:
-            self._buckets[caller] = left, now
+        tokens, last_time = self._buckets.pop(caller, (float(per_minute), now))
+        tokens = min(per_minute, tokens + (now - last_time) * per_minute / 60)
+        if tokens < 1:
+            self._buckets[caller] = tokens, now
             raise RateLimitError(
-                f"more than {per_minute} requests per minute", (1 - left) * 60 / per_minute
+                f"more than {per_minute} requests per minute", (1 - tokens) * 60 / per_minute
             )
-        self._buckets[caller] = left - 1, now
+        self._buckets[caller] = tokens - 1, now
         if len(self._buckets) > MAX_CALLERS:
             self._buckets.popitem(last=False)
 
@@ -74,9 +74,9 @@ class Gate:
             InvalidKeyError: the key is not known.
             RateLimitError: the caller has exceeded its rate limit.
         """
-        found = self._find(key or _key_of_head(request))
-        if found is not None:
-            name, entry = found
+        known_key = self._find(key or _key_of_head(request))
+        if known_key is not None:
+            name, entry = known_key
             self._limiter.take(f"key {name}", entry.requests_per_minute)
             return
         if self.key_required:
@@ -92,20 +92,20 @@ class Gate:
             MissingKeyError: no key was sent, or no keys are configured.
             InvalidKeyError: the key is not known, or does not have `admin = true`.
         """
-        found = self._find(_key_of_head(request))
-        if found is None:
+        known_key = self._find(_key_of_head(request))
+        if known_key is None:
             raise MissingKeyError("this needs an API key with admin = true")
-        if not found[1].admin:
+        if not known_key[1].admin:
             raise InvalidKeyError("this API key does not have admin = true")
 
     def _find(self, key: object) -> tuple[str, Key] | None:
         """Return a key's name and entry; None if no key was sent or no keys are configured."""
         if not key or self.keys is None:
             return None
-        found = self.keys.find(key) if isinstance(key, str) else None
-        if found is None:
+        known_key = self.keys.find(key) if isinstance(key, str) else None
+        if known_key is None:
             raise InvalidKeyError("Invalid API key")
-        return found
+        return known_key
 
 
 def _key_of_head(request: Request) -> str | None:

@@ -87,8 +87,8 @@ class ChunkedBody:
         if is_trailer and line == b"\r\n":
             self.is_complete = True
             return
-        found = self._awaited.fullmatch(line)
-        if not found:
+        match = self._awaited.fullmatch(line)
+        if not match:
             raise _malformed_chunks()
         if self._awaited is _END:
             self._awaited = _SIZE
@@ -98,7 +98,7 @@ class ChunkedBody:
             message = f"the body has more than {MAX_CHUNKS} chunks and trailers"
             raise _bad_request(message, "too_many_chunks")
         if not is_trailer:
-            self._remaining = int(found[1], 16)
+            self._remaining = int(match[1], 16)
             self._awaited = _END if self._remaining else _TRAILER
 
 

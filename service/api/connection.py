@@ -140,8 +140,8 @@ class Connection(asyncio.Protocol):
         """Start the time limit for a client that does not read its answer."""
         self.writable.clear()
         self._blocked_since = self.loop.time()
-        left = max(0.0, WRITE_SECONDS - self._blocked_seconds)
-        self._write_timer = self.loop.call_later(left, self.transport.abort)
+        seconds_left = max(0.0, WRITE_SECONDS - self._blocked_seconds)
+        self._write_timer = self.loop.call_later(seconds_left, self.transport.abort)
 
     def resume_writing(self) -> None:
         """Stop that time limit: the client reads again."""

@@ -109,29 +109,29 @@ class Connections:
         await response(scope, receive, send)
 
 
-def limit_for(wanted: int) -> int:
-    """Return `wanted`, or fewer if the process may not have that many files open.
+def limit_for(max_connections: int) -> int:
+    """Return `max_connections`, or fewer if the process may not have that many files open.
 
     The soft limit on open files is raised if necessary. A reduced number is logged as a warning.
     """
     try:
         import resource
     except ImportError:  # Windows has no such limit
-        return wanted
+        return max_connections
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = wanted + OTHER_FILES
+    needed = max_connections + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < needed:
-        asked = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        requested = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
         with suppress(OSError, ValueError):  # macOS also has a lower limit
-            resource.setrlimit(resource.RLIMIT_NOFILE, (asked, hard))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (requested, hard))
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= needed:
-        return wanted
+        return max_connections
     limit = max(1, soft - OTHER_FILES)
     logger.warning(
         "at most %d connections instead of %d: this process may have %d files open (ulimit -n)",
         limit,
-        wanted,
+        max_connections,
         soft,
     )
     return limit

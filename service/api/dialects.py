@@ -10,7 +10,7 @@ from service.api.native.dialect import NATIVE
 DIALECTS = (NATIVE, DEEPL, INFERENCE)
 _BY_PREFIX = sorted(
     ((prefix, dialect) for dialect in DIALECTS for prefix in dialect.prefixes),
-    key=lambda one: -len(one[0]),
+    key=lambda entry: -len(entry[0]),
 )
 
 

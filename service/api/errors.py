@@ -86,12 +86,12 @@ def answer(
 
     `Retry-After` is given with 429 and 503: `retry_after` seconds, rounded up, at least 1.
     """
-    found = ErrorAnswer(dialect_of(path).error(message, code), status, code)
+    response = ErrorAnswer(dialect_of(path).error(message, code), status, code)
     if status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE):
-        found.headers["Retry-After"] = str(max(1, math.ceil(retry_after or 1)))
+        response.headers["Retry-After"] = str(max(1, math.ceil(retry_after or 1)))
     if status == HTTPStatus.UNAUTHORIZED:
-        found.headers["WWW-Authenticate"] = "Bearer"
-    return found
+        response.headers["WWW-Authenticate"] = "Bearer"
+    return response
 
 
 def identified(response: ErrorAnswer, scope: Scope) -> ErrorAnswer:
@@ -155,15 +155,15 @@ def internal_error(scope: Scope) -> ErrorAnswer:
 
 def _methods(request: Request) -> list[str]:
     """Return the methods that a path supports, from all of its routes."""
-    found = [
+    methods = [
         method
         for method in HTTPMethod
         for route in request.app.routes
         if route.matches({**request.scope, "method": method})[0] is Match.FULL
     ]
-    return sorted({*found, HTTPMethod.HEAD} if HTTPMethod.GET in found else found)
+    return sorted({*methods, HTTPMethod.HEAD} if HTTPMethod.GET in methods else methods)
 
 
-def shortened(given: str) -> str:
+def shortened(value: str) -> str:
     """Return a client's value as error messages quote it: 60 characters at most."""
-    return given if len(given) <= 60 else f"{given[:57]}..."
+    return value if len(value) <= 60 else f"{value[:57]}..."

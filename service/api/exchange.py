@@ -137,19 +137,19 @@ class Exchange:
 
     def _begin(self, status: int, fields: list[Field]) -> None:
         """Build the head, which determines how the body is delimited (RFC 9112, section 6.3)."""
-        given = {name.lower(): value for name, value in fields}
+        given_fields = {name.lower(): value for name, value in fields}
         self._remaining, self._is_chunked = None, False
         self._has_body &= status not in _BODILESS
-        if b"content-length" in given:
-            self._remaining = int(given[b"content-length"])
+        if b"content-length" in given_fields:
+            self._remaining = int(given_fields[b"content-length"])
         elif self._has_body and self.head.version == "1.0":
             self.is_last = True
         elif self._has_body:
             self._is_chunked = True
             fields.append(_CHUNKED)
-        if given.get(b"connection", b"").lower() == b"close" or not self._may_client_send:
+        if given_fields.get(b"connection", b"").lower() == b"close" or not self._may_client_send:
             self.is_last = True  # a client that got no 100 Continue may send its body or not
-        if self.is_last and b"connection" not in given:
+        if self.is_last and b"connection" not in given_fields:
             fields.append(CLOSE)
         self._start = start_of(status, [*self.connection.default_fields, *fields])
         self.has_started = True

@@ -15,30 +15,30 @@ def _check_surrogates(text: str) -> str:
     Raises:
         ValueError: the text has an unpaired surrogate; the message gives its position.
     """
-    if (place := unpaired_surrogate(text)) is not None:
-        raise ValueError(f"has an unpaired surrogate at character {place}")
+    if (position := unpaired_surrogate(text)) is not None:
+        raise ValueError(f"has an unpaired surrogate at character {position}")
     return text
 
 
-def _check_surrogates_first(given: object) -> object:
+def _check_surrogates_first(value: object) -> object:
     """Do the same before pydantic checks the length, whose message about surrogates is unclear."""
-    return _check_surrogates(given) if isinstance(given, str) else given
+    return _check_surrogates(value) if isinstance(value, str) else value
 
 
-def few_texts(given: object) -> object:
+def few_texts(value: object) -> object:
     """Return the value unchanged; check the length of a list before its items are validated.
 
     Raises:
         ValueError: the list has more than `MAX_TEXTS` items.
     """
-    if isinstance(given, list) and len(given) > MAX_TEXTS:
-        raise ValueError(f"must have at most {MAX_TEXTS} items, not {len(given)}")
-    return given
+    if isinstance(value, list) and len(value) > MAX_TEXTS:
+        raise ValueError(f"must have at most {MAX_TEXTS} items, not {len(value)}")
+    return value
 
 
-def _lowercased(given: object) -> object:
+def _lowercased(value: object) -> object:
     """Return a string or number as a string in lower case."""
-    return str(given).lower() if isinstance(given, str | int) else given
+    return str(value).lower() if isinstance(value, str | int) else value
 
 
 MAX_TEXTS = 2_000
@@ -60,13 +60,13 @@ Texts = Text | TextList
 SplitSentences = Annotated[Literal["0", "1", "nonewlines"], BeforeValidator(_lowercased)]
 
 
-def splitting_of(asked: str | None, form: Format) -> Splitting | None:
+def splitting_of(split_sentences: str | None, form: Format) -> Splitting | None:
     """Return where to split a text, given DeepL's `split_sentences` or None for the default.
 
     In plain text, `nonewlines` still ends a paragraph at each blank line.
     """
-    if asked is None:
+    if split_sentences is None:
         return None
-    if asked == "nonewlines":
+    if split_sentences == "nonewlines":
         return "paragraphs" if form == "text" else "sentences"
-    return "none" if asked == "0" else "all"
+    return "none" if split_sentences == "0" else "all"

@@ -49,7 +49,9 @@ class Fields(dict[str, Any]):
             elif value:
                 single.append((name, value))
         fields = cls(single)
-        fields.update({name: one if len(one) > 1 else one[0] for name, one in texts.items()})
+        fields.update(
+            {name: values if len(values) > 1 else values[0] for name, values in texts.items()}
+        )
         return fields
 
     def beside(self, other: "Fields") -> "Fields":
@@ -84,7 +86,7 @@ def urlencoded(encoded: bytes, place: str) -> Fields:
         InvalidRequestError: there are more than `MAX_FIELDS` fields, or they are not valid UTF-8.
     """
     _check_number(encoded.count(b"&") + 1, place)
-    pairs = [one.partition(b"=") for one in encoded.split(b"&") if one]
+    pairs = [pair.partition(b"=") for pair in encoded.split(b"&") if pair]
     try:
         return Fields.of_form((_unquoted(name), _unquoted(value)) for name, _, value in pairs)
     except UnicodeDecodeError as error:
@@ -103,17 +105,19 @@ def multipart(body: bytes, boundary: str) -> Fields:
         raise _unreadable("the content-type has no valid boundary")
     dashed = b"--" + boundary.encode()
     delimiter = re.compile(rb"\r\n%b(--)?[ \t]*+(?(1)(?:\r\n|\Z)|\r\n)" % re.escape(dashed))
-    body, found = b"\r\n" + body, []
-    for one in delimiter.finditer(body):
-        found.append(one)
-        if one[1]:
+    body, delimiters = b"\r\n" + body, []
+    for match in delimiter.finditer(body):
+        delimiters.append(match)
+        if match[1]:
             break
-        _check_number(len(found), "form")
+        _check_number(len(delimiters), "form")
     else:
         raise _unreadable("it does not end with its boundary and two hyphens")
-    if dashed in body[: found[0].start()]:
+    if dashed in body[: delimiters[0].start()]:
         raise _unreadable("its first boundary is not a line of its own")
-    return Fields.of_form(_part(body[begin.end() : end.start()]) for begin, end in pairwise(found))
+    return Fields.of_form(
+        _part(body[begin.end() : end.start()]) for begin, end in pairwise(delimiters)
+    )
 
 
 def _part(part: bytes) -> tuple[str, str]:

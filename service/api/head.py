@@ -84,11 +84,11 @@ class Head:
         )
         """Whether the connection is closed after the answer."""
 
-    def _check_hosts(self, given: bytes | None) -> None:
+    def _check_hosts(self, host_field: bytes | None) -> None:
         """Refuse a missing or invalid host, which a proxy may have interpreted differently."""
-        if given is None and self.version != "1.0":
+        if host_field is None and self.version != "1.0":
             raise _invalid_http("it has no Host")
-        hosts = [] if given is None else [given]
+        hosts = [] if host_field is None else [host_field]
         if absolute := _ABSOLUTE.match(self.target):
             hosts.append(absolute[1])
         for host in hosts:
@@ -141,30 +141,30 @@ class HeadReader:
                 raise _invalid_http("an empty line before it must end with CR LF")
         if not buffer:
             return None
-        found = _END_OF_HEAD.search(buffer, self._scanned)
+        end_of_head = _END_OF_HEAD.search(buffer, self._scanned)
         # the last two bytes may be part of the head's end, and do not count as a field
-        end = found.start() if found else max(self._scanned, len(buffer) - 2)
+        end = end_of_head.start() if end_of_head else max(self._scanned, len(buffer) - 2)
         self._fields += buffer.count(b"\n", self._scanned, end)
         self._scanned = end
-        if not found or end > self.max_bytes or self._fields > MAX_FIELDS:
+        if not end_of_head or end > self.max_bytes or self._fields > MAX_FIELDS:
             self._note_start(buffer)
             self._check_size(buffer)
             return None
-        raw = bytes(buffer[: found.end()])
+        raw = bytes(buffer[: end_of_head.end()])
         try:
             head = Head(raw)
         except ProtocolError:
             self._note_start(buffer)
             raise
-        del buffer[: found.end()]
+        del buffer[: end_of_head.end()]
         self.method = self.path = ""
         self._scanned = self._fields = self._empty_lines = 0
         return head
 
     def _note_start(self, buffer: bytearray) -> None:
         """Record the method and path, if the buffer begins with them: the error may be after them."""
-        if not self.path and (found := _START.match(buffer)):
-            self.method, self.path = (part.decode("latin-1") for part in found.groups(b""))
+        if not self.path and (start := _START.match(buffer)):
+            self.method, self.path = (part.decode("latin-1") for part in start.groups(b""))
 
     def _check_size(self, buffer: bytearray) -> None:
         too_large = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "headers_too_large"

@@ -87,12 +87,12 @@ def readiness(models: ModelSet) -> Readiness:
     """Return the state of each model, and the provider and precision with which it is loaded."""
     served = [
         ServedBundle(
-            bundle=one.bundle.manifest.name,
-            state=one.state,
-            reason=one.failure or None,
+            bundle=model.bundle.manifest.name,
+            state=model.state,
+            reason=model.failure or None,
             provider=loaded.provider if loaded else None,
             precision=loaded.precision if loaded else None,
         )
-        for one, loaded in [(one, one.loaded) for one in models.described]
+        for model, loaded in [(model, model.loaded) for model in models.described]
     ]
     return Readiness(status="ok", models=served)

@@ -96,13 +96,13 @@ async def body_of(request: Request) -> bytes:
         ClientDisconnect: the client has disconnected.
     """
     check_coding(field_of(request.scope, b"content-encoding"))
-    pieces, more = [], True
-    while more:
+    pieces, has_more = [], True
+    while has_more:
         message = await request.receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
         pieces.append(message.get("body", b""))
-        more = message.get("more_body", False)
+        has_more = message.get("more_body", False)
     return b"".join(pieces)
 
 
@@ -149,9 +149,9 @@ def _decode(body: bytes) -> str:
                 "Invalid request: the body is compressed by gzip, which is not supported; "
                 "send it uncompressed"
             ) from None
-        place = f"{error.reason} at byte {error.start}"
+        location = f"{error.reason} at byte {error.start}"
         raise InvalidRequestError(
-            f"Invalid request: the body is not valid UTF-8: {place}"
+            f"Invalid request: the body is not valid UTF-8: {location}"
         ) from None
 
 
@@ -209,17 +209,17 @@ def openapi_schema(model: type[BaseModel]) -> dict[str, Any]:
     schema = model.model_json_schema()
     parts = schema.pop("$defs", {})
 
-    def whole(part: Any) -> Any:
-        if isinstance(part, list):
-            return [whole(one) for one in part]
-        if not isinstance(part, dict):
-            return part
-        name = part.get("$ref", "").rpartition("/")[2]
-        joined = {**parts.get(name, {}), **part}
+    def resolved(node: Any) -> Any:
+        if isinstance(node, list):
+            return [resolved(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        name = node.get("$ref", "").rpartition("/")[2]
+        joined = {**parts.get(name, {}), **node}
         joined.pop("$ref", None)
-        return {key: whole(value) for key, value in joined.items()}
+        return {key: resolved(value) for key, value in joined.items()}
 
-    return {key: whole(value) for key, value in schema.items()}
+    return {key: resolved(value) for key, value in schema.items()}
 
 
 def openapi_body(model: type[BaseModel]) -> dict[str, Any]:

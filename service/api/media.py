@@ -21,7 +21,8 @@ def field_of(scope: Scope, name: bytes) -> str:
 
     Repeated fields are joined with commas (RFC 9110, 5.3).
     """
-    return b",".join([value for one, value in scope["headers"] if one == name]).decode("latin-1")
+    values = [value for field_name, value in scope["headers"] if field_name == name]
+    return b",".join(values).decode("latin-1")
 
 
 def parse_value(value: str) -> tuple[str, dict[str, str]]:
@@ -35,8 +36,8 @@ def parse_value(value: str) -> tuple[str, dict[str, str]]:
     """
     parameters: dict[str, str] = {}
     for name, quoted, token in _PARAMETER.findall(value):
-        meant = re.sub(r"\\(.)", r"\1", quoted) or token
-        if parameters.setdefault(name.lower(), meant) != meant:
+        parameter = re.sub(r"\\(.)", r"\1", quoted) or token
+        if parameters.setdefault(name.lower(), parameter) != parameter:
             raise InvalidRequestError(
                 f"Invalid request: {shortened(name)} is given more than once in "
                 f"{shortened(value.strip())}"
@@ -53,7 +54,7 @@ def check_coding(coding: str) -> None:
     Raises:
         InvalidRequestError: the body is compressed; the message names the coding.
     """
-    if any(one.strip().lower() not in _IDENTITY for one in coding.split(",")):
+    if any(name.strip().lower() not in _IDENTITY for name in coding.split(",")):
         raise InvalidRequestError(
             f"Invalid request: content-encoding {shortened(coding)} is not supported; "
             "send the body uncompressed"
@@ -88,9 +89,9 @@ def preferred(accept: str, offers: tuple[str, ...]) -> str:
 
     def rank(offer: str) -> tuple[float, int]:
         ranges = offer, f"{offer.partition('/')[0]}/*", "*/*"
-        for place, name in enumerate(ranges):
+        for position, name in enumerate(ranges):
             if name in weights:  # the most specific range decides
-                return weights[name], -place if weights[name] else -len(ranges)
+                return weights[name], -position if weights[name] else -len(ranges)
         return 0.0, -len(ranges)
 
     return max(offers, key=rank)  # the first of equals
@@ -98,9 +99,9 @@ def preferred(accept: str, offers: tuple[str, ...]) -> str:
 
 def _weights(accept: str) -> Iterator[tuple[str, float]]:
     """Yield the media ranges with their weights; a range with an invalid weight is skipped."""
-    for one in accept.split(","):
+    for entry in accept.split(","):
         with suppress(InvalidRequestError):
-            name, parameters = parse_value(one)
+            name, parameters = parse_value(entry)
             weight = parameters.get("q", "1")
             if _WEIGHT.fullmatch(weight):
                 yield name, float(weight)

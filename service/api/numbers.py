@@ -12,12 +12,12 @@ _JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 def _validator(kind: Literal["int", "float"]) -> BeforeValidator:
     """Return a validator that refuses `1_0`, ` 5`, `+5` and true, which pydantic would accept."""
 
-    def check(given: object) -> object:
-        if isinstance(given, bool):
+    def check(value: object) -> object:
+        if isinstance(value, bool):
             raise PydanticKnownError("int_type" if kind == "int" else "float_type")
-        if isinstance(given, str) and not _JSON_NUMBER.fullmatch(given):
+        if isinstance(value, str) and not _JSON_NUMBER.fullmatch(value):
             raise PydanticKnownError("int_parsing" if kind == "int" else "float_parsing")
-        return given
+        return value
 
     return BeforeValidator(check)
 

@@ -39,12 +39,12 @@ def policy_of(html: str, *, files: bool = False) -> str:
     for kind, code in _INLINE.findall(html):
         digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
         allowed[kind].append(f"'sha256-{digest}'")
-    own = ["'self'"] if files else []
+    own_files = ["'self'"] if files else []
     directives = {
         "default-src": ["'none'"],
-        "script-src": own + allowed["script"],
-        "style-src": own + allowed["style"],
-        "img-src": [*own, "data:"],
+        "script-src": own_files + allowed["script"],
+        "style-src": own_files + allowed["style"],
+        "img-src": [*own_files, "data:"],
         "connect-src": ["'self'"],
         "base-uri": ["'none'"],
         "form-action": ["'none'"],
@@ -67,8 +67,8 @@ def _handler_of(
     }
 
     async def answer(request: Request) -> Response:
-        known = request.headers.get("if-none-match", "")
-        if known.strip() == "*" or tag in re.findall(r'"[^"]*"', known):
+        cached_tags = request.headers.get("if-none-match", "")
+        if cached_tags.strip() == "*" or tag in re.findall(r'"[^"]*"', cached_tags):
             return Response(status_code=304, headers=headers)
         return Response(body, headers=headers, media_type=media_type)
 

@@ -131,19 +131,19 @@ class Server(uvicorn.Server):
 
     async def _until(self, is_over: Callable[[], bool], seconds: float) -> bool:
         """Wait until `is_over` returns true, for up to `seconds`; return its last result."""
-        end = asyncio.get_running_loop().time() + seconds
-        while not (found := is_over()) and not self.force_exit:
-            left = end - asyncio.get_running_loop().time()
-            if left <= 0:
+        deadline = asyncio.get_running_loop().time() + seconds
+        while not (result := is_over()) and not self.force_exit:
+            seconds_left = deadline - asyncio.get_running_loop().time()
+            if seconds_left <= 0:
                 break
-            await asyncio.sleep(min(left, 0.02))
-        return found
+            await asyncio.sleep(min(seconds_left, 0.02))
+        return result
 
     def _is_done(self) -> bool:
         """Return whether all requests are answered; clients that are still sending are not waited for."""
         connections: Sequence[Connection] = list(self.server_state.connections)  # type: ignore[arg-type]
         return not self.server_state.tasks and all(
-            one.transport.is_closing() for one in connections
+            connection.transport.is_closing() for connection in connections
         )
 
     def _all_are_received(self) -> bool:

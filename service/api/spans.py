@@ -28,14 +28,14 @@ class RequestSpans:
         if scope["type"] != "http" or scope["path"].startswith(_UNTRACED):
             await self.app(scope, receive, send)
             return
-        known = scope["method"] in _METHODS
-        name = scope["method"] if known else "HTTP"
+        is_known = scope["method"] in _METHODS
+        name = scope["method"] if is_known else "HTTP"
         with self.tracer.start_as_current_span(
             name,
             context=propagate.extract(_fields(scope)),
             kind=SpanKind.SERVER,
             attributes={
-                "http.request.method": scope["method"] if known else "_OTHER",
+                "http.request.method": scope["method"] if is_known else "_OTHER",
                 "url.scheme": scope["scheme"],
             },
             record_exception=False,

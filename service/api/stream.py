@@ -70,9 +70,9 @@ async def _written(
     async def write(event: Event) -> str:
         if isinstance(event, Done):
             return _event("done", await finished(event.translations))
-        where = {"text": event.text, "segment": event.segment}
-        both = {"source": event.source, "target": event.target}
-        return _event("segment", _json({**where, **both}))
+        indices = {"text": event.text, "segment": event.segment}
+        texts = {"source": event.source, "target": event.target}
+        return _event("segment", _json({**indices, **texts}))
 
     try:
         yield await write(first)

@@ -34,20 +34,20 @@ _TYPES = ("str", "int", "float", "bool")
 
 def describe(error: RequestValidationError) -> str:
     """Return a one-line message for the first error: the field, what is expected, and the value."""
-    found = error.errors()
+    errors = error.errors()
     # all branches of a union are tried: the error at the greatest depth is in the one that was meant
-    deepest = max(len(one["loc"]) for one in found)
-    first = next(one for one in found if len(one["loc"]) == deepest)
-    place = _path_of(first)
-    if place == "alternatives" and first["type"] in ("int_parsing", "int_type"):
+    depth = max(len(detail["loc"]) for detail in errors)
+    deepest_error = next(detail for detail in errors if len(detail["loc"]) == depth)
+    path = _path_of(deepest_error)
+    if path == "alternatives" and deepest_error["type"] in ("int_parsing", "int_type"):
         return "Invalid request: alternatives parameter is not a number"  # LibreTranslate's words
-    expected = _expectation(first)
-    if first["type"] == "string_type" and ("list_type", place) in [
-        (one["type"], _path_of(one)) for one in found
+    expected = _expectation(deepest_error)
+    if deepest_error["type"] == "string_type" and ("list_type", path) in [
+        (detail["type"], _path_of(detail)) for detail in errors
     ]:
         expected = "must be a string or a list of strings"
     link = ", but is " if expected.startswith("must be") else ": "
-    return f"Invalid request: {place} parameter {expected}{link}{quoted(first.get('input'))}"
+    return f"Invalid request: {path} parameter {expected}{link}{quoted(deepest_error.get('input'))}"
 
 
 def _path_of(error: dict[str, Any]) -> str:

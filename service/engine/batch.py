@@ -107,25 +107,27 @@ class Batch:
         """
         refused: list[DecodingSequence] = []
         admitted: list[DecodingSequence] = []
-        places: list[int] = []
+        source_rows: list[int] = []
         for similar in _similar(sequences, self.max_padding):
-            ids, bias = cache.pad([one.source_ids for one in similar], self.special.pad)
+            ids, bias = cache.pad([sequence.source_ids for sequence in similar], self.special.pad)
             encoded = self.runner.encode(ids, bias)
             valid = valid_sources(encoded)
-            valid_ones = [one for one, is_valid in zip(similar, valid, strict=True) if is_valid]
+            valid_ones = [
+                sequence for sequence, is_valid in zip(similar, valid, strict=True) if is_valid
+            ]
             if len(valid_ones) < len(similar):
-                refused += [one for one in similar if one not in valid_ones]
+                refused += [sequence for sequence in similar if sequence not in valid_ones]
                 encoded = [array[valid] for array in encoded]
             if valid_ones:
-                lengths = [len(one.source_ids) for one in valid_ones]
-                places += self._sources.admit(encoded, lengths)
+                lengths = [len(sequence.source_ids) for sequence in valid_ones]
+                source_rows += self._sources.admit(encoded, lengths)
                 admitted += valid_ones
-        options = [one.options for one in admitted]
-        lengths = [len(one.source_ids) for one in admitted]
-        self._state = cache.admit(self._state, options, places, lengths, self.special.bos)
+        options = [sequence.options for sequence in admitted]
+        lengths = [len(sequence.source_ids) for sequence in admitted]
+        self._state = cache.admit(self._state, options, source_rows, lengths, self.special.bos)
         self._rows += [
-            _Row(one, BeamSearch(one.options, self.special.eos), place)
-            for one, place in zip(admitted, places, strict=True)
+            _Row(sequence, BeamSearch(sequence.options, self.special.eos), source_row)
+            for sequence, source_row in zip(admitted, source_rows, strict=True)
         ]
         return refused
 
@@ -147,7 +149,7 @@ class Batch:
         run = packing.decode(runner, self._state, self._caches, self._sources.arrays, plan)
         seconds = time.perf_counter() - started
         plausible = plausible_rows(self._state, run, steps, self.special.vocab_size)
-        self._state, self._caches, taken = run.state, run.caches, len(run.scores)
+        self._state, self._caches, steps_taken = run.state, run.caches, len(run.scores)
         self._max_entries = max(self._max_entries, cache.held_entries(self._state))
         self._advance(run, plausible.tolist())
         del run  # it refers to the caches, whose memory may be released below
@@ -170,16 +172,16 @@ class Batch:
         for index, row in enumerate(self._rows):
             if row.search.forced_token is not None:
                 cache.force(self._state, index, row.search.forced_token)
-        finished = [one for one in finished if one[1]]
+        finished = [(sequence, found) for sequence, found in finished if found]
         unscored = [row.sequence for row in done if row.unscored]
-        return Decoded(finished, failed, unscored, taken, seconds, rerank_seconds)
+        return Decoded(finished, failed, unscored, steps_taken, seconds, rerank_seconds)
 
     def retire(self, leaves: Callable[[DecodingSequence], bool]) -> list[DecodingSequence]:
         """Remove and return the sentences for which `leaves` is true."""
-        gone = [row.sequence for row in self._rows if leaves(row.sequence)]
-        if gone:
-            self._keep([row.sequence not in gone for row in self._rows])
-        return gone
+        leaving = [row.sequence for row in self._rows if leaves(row.sequence)]
+        if leaving:
+            self._keep([row.sequence not in leaving for row in self._rows])
+        return leaving
 
     def _found(self, row: _Row, is_alone: bool) -> list[Hypothesis]:
         """Return the requested number of hypotheses, best first; none if the row fails."""
@@ -205,8 +207,8 @@ class Batch:
 
     def _advance(self, run: DecoderRun, plausible: Sequence[bool]) -> None:
         """Pass each step's candidates to the searches; invalid candidates fail only their own sentence."""
-        parts = run.scores, run.tokens, run.parents
-        by_row = (part.swapaxes(0, 1).tolist() for part in parts)
+        outputs = run.scores, run.tokens, run.parents
+        by_row = (output.swapaxes(0, 1).tolist() for output in outputs)
         for row, is_plausible, *steps in zip(self._rows, plausible, *by_row, strict=True):
             row.failed = not is_plausible
             if row.failed:
@@ -248,7 +250,7 @@ def _similar(
     """
     similar: list[DecodingSequence] = []
     padding = 0
-    for sequence in sorted(sequences, key=lambda one: -len(one.source_ids)):
+    for sequence in sorted(sequences, key=lambda sequence: -len(sequence.source_ids)):
         longest = len((similar or [sequence])[0].source_ids)
         padding += longest - len(sequence.source_ids)
         is_full = (len(similar) + 1) * longest > ENCODED_AT_ONCE

@@ -53,12 +53,12 @@ class BeamSearch:
     def _is_behind(self, length: int) -> bool:
         """Check whether the best live beam, scored at `length`, cannot join the best finished hypotheses."""
         options = self.options
-        every = options.stop_rule is StopRule.BEATEN
-        wanted = options.beam_size if every else options.num_hypotheses
-        if len(self._finished) < wanted:
+        is_beaten = options.stop_rule is StopRule.BEATEN
+        num_wanted = options.beam_size if is_beaten else options.num_hypotheses
+        if len(self._finished) < num_wanted:
             return False
-        best = sorted((hypothesis.score for hypothesis in self._finished), reverse=True)
-        return self._cum_log_probs[0] / self._penalty(length) <= best[wanted - 1]
+        scores = sorted((hypothesis.score for hypothesis in self._finished), reverse=True)
+        return self._cum_log_probs[0] / self._penalty(length) <= scores[num_wanted - 1]
 
     @property
     def steps_allowed(self) -> int:
@@ -66,10 +66,9 @@ class BeamSearch:
         options, length = self.options, self.length
         if length < len(self._forced) or options.no_repeat_ngram_size:
             return 1
-        limit = options.max_decoding_length
-        return (
-            options.min_decoding_length if length < options.min_decoding_length else limit
-        ) - length
+        if length < options.min_decoding_length:
+            return options.min_decoding_length - length
+        return options.max_decoding_length - length
 
     @property
     def forced_token(self) -> int | None:
@@ -115,8 +114,8 @@ class BeamSearch:
                     self._finished.append(Hypothesis(ids, normalized, FinishReason.END))
             elif len(live) < width:
                 live.append(candidate)
-        if left := self._num_beams:
-            self._grow(*map(list, zip(*live[:left], strict=True)))
+        if num_beams := self._num_beams:
+            self._grow(*map(list, zip(*live[:num_beams], strict=True)))
 
     @property
     def _num_beams(self) -> int:
@@ -125,7 +124,7 @@ class BeamSearch:
 
     def candidates(self) -> list[Hypothesis]:
         """Return the best `beam_size` hypotheses, best first; none if every beam has probability 0."""
-        found = self._finished or [
+        hypotheses = self._finished or [
             Hypothesis(
                 self._path(beam)[self._left_out :],
                 total / self._penalty(self.length),
@@ -134,7 +133,7 @@ class BeamSearch:
             for beam, total in enumerate(self._cum_log_probs)
             if math.isfinite(total)
         ]
-        ranked = sorted(found, key=lambda hypothesis: -hypothesis.score)
+        ranked = sorted(hypotheses, key=lambda hypothesis: -hypothesis.score)
         return ranked[: self.options.beam_size]
 
     def _grow(
@@ -173,4 +172,4 @@ def _completions(path: tuple[int, ...], size: int) -> set[int]:
     if len(tail) < size - 1:
         return set()
     starts = range(len(path) - size + 1)
-    return {path[at + size - 1] for at in starts if path[at : at + size - 1] == tail}
+    return {path[start + size - 1] for start in starts if path[start : start + size - 1] == tail}

@@ -40,17 +40,17 @@ def empty_state() -> DecoderState:
     )
 
 
-def retire(state: DecoderState, stays: Sequence[int]) -> DecoderState:
-    """Return the rows `stays` of `state`, narrowed to their largest beam size."""
-    if not stays:
+def retire(state: DecoderState, kept: Sequence[int]) -> DecoderState:
+    """Return the rows `kept` of `state`, narrowed to their largest beam size."""
+    if not kept:
         return empty_state()
-    at = np.asarray(stays, dtype=np.int64)
-    rows = state.rows[at]
+    indices = np.asarray(kept, dtype=np.int64)
+    rows = state.rows[indices]
     width = int(rows["beam_size"].max())
-    cum_log_probs = state.cum_log_probs[at, :width]
-    ancestors = state.ancestors[at, :width]
+    cum_log_probs = state.cum_log_probs[indices, :width]
+    ancestors = state.ancestors[indices, :width]
     ancestors[cum_log_probs <= DEAD / 2] = MASKED
-    return DecoderState(rows, state.ids[at, :width], cum_log_probs, ancestors)
+    return DecoderState(rows, state.ids[indices, :width], cum_log_probs, ancestors)
 
 
 def admit(
@@ -66,25 +66,25 @@ def admit(
     """
     if not len(options):
         return state
-    old, width, length = state.ancestors.shape
-    needed = max(width if old else 1, *(one.beam_size for one in options))
-    count = old + len(options)
+    old_rows, width, length = state.ancestors.shape
+    needed = max(width if old_rows else 1, *(row_options.beam_size for row_options in options))
+    count = old_rows + len(options)
     cum_log_probs = np.full((count, needed), DEAD, np.float32)
-    cum_log_probs[:old, :width] = state.cum_log_probs
-    cum_log_probs[old:, 0] = 0.0
+    cum_log_probs[:old_rows, :width] = state.cum_log_probs
+    cum_log_probs[old_rows:, 0] = 0.0
     ids = np.full((count, needed), bos_id, np.int64)
-    ids[:old, :width] = state.ids
+    ids[:old_rows, :width] = state.ids
     ancestors = np.full((count, needed, length), MASKED, np.float32)
-    ancestors[:old, :width] = state.ancestors
-    new = np.zeros(len(options), ROW)
-    new["finished"] = [0 if one.stop_rule.counts else NEVER for one in options]
-    new["narrow"] = [one.stop_rule is StopRule.NARROW for one in options]
-    new["best"] = DEAD
-    new["beam_size"] = [one.beam_size for one in options]
-    new["length_penalty"] = [one.length_penalty for one in options]
-    new["likely"] = [_is_likely(one) for one in options]
-    new["source"], new["source_length"] = sources, lengths
-    return DecoderState(np.concatenate((state.rows, new)), ids, cum_log_probs, ancestors)
+    ancestors[:old_rows, :width] = state.ancestors
+    new_rows = np.zeros(len(options), ROW)
+    new_rows["finished"] = [0 if row_options.stop_rule.counts else NEVER for row_options in options]
+    new_rows["narrow"] = [row_options.stop_rule is StopRule.NARROW for row_options in options]
+    new_rows["best"] = DEAD
+    new_rows["beam_size"] = [row_options.beam_size for row_options in options]
+    new_rows["length_penalty"] = [row_options.length_penalty for row_options in options]
+    new_rows["likely"] = [_is_likely(row_options) for row_options in options]
+    new_rows["source"], new_rows["source_length"] = sources, lengths
+    return DecoderState(np.concatenate((state.rows, new_rows)), ids, cum_log_probs, ancestors)
 
 
 def held_entries(state: DecoderState) -> int:
@@ -153,22 +153,23 @@ class SourcePool:
         if needed > rows or new_width > width:
             rows = max(rows, _round_up(needed, ROUND_ROWS))
             self._resize(rows, max(width, _round_up(new_width, ROUND_SOURCE)))
-        free = [row for row in range(rows) if row not in self._lengths]
-        places = free[: len(lengths)]
-        for array, new in zip(self.arrays, encoded, strict=True):
-            array[places, :, :new_width] = new
-        self._lengths.update(zip(places, lengths, strict=True))
-        return places
+        free_rows = [row for row in range(rows) if row not in self._lengths]
+        new_rows = free_rows[: len(lengths)]
+        for array, new_array in zip(self.arrays, encoded, strict=True):
+            array[new_rows, :, :new_width] = new_array
+        self._lengths.update(zip(new_rows, lengths, strict=True))
+        return new_rows
 
     def _resize(self, rows: int, width: int) -> None:
         """Copy everything to arrays of `rows` rows and `width` positions."""
         old_rows, _, old_width, _ = self.arrays[0].shape
-        kept = min(width, old_width)
+        kept_width = min(width, old_width)
         resized = [
-            np.zeros((rows, old.shape[1], width, old.shape[3]), old.dtype) for old in self.arrays
+            np.zeros((rows, array.shape[1], width, array.shape[3]), array.dtype)
+            for array in self.arrays
         ]
-        for array, old in zip(resized, self.arrays, strict=True):
-            array[:old_rows, :, :kept] = old[:, :, :kept]
+        for new_array, old_array in zip(resized, self.arrays, strict=True):
+            new_array[:old_rows, :, :kept_width] = old_array[:, :, :kept_width]
         self.arrays = resized
 
 

@@ -28,23 +28,23 @@ def quota(cgroups: Path, own: Path) -> float:
         lines = own.read_text().splitlines()
     except OSError:
         return math.inf
-    least = math.inf
+    lowest = math.inf
     for line in lines:
         _, controllers, path = line.split(":", 2)
         if not controllers:
-            mounted, files = cgroups, ["cpu.max"]
+            root, files = cgroups, ["cpu.max"]
         elif "cpu" in controllers.split(","):
-            mounted, files = cgroups / "cpu", ["cpu.cfs_quota_us", "cpu.cfs_period_us"]
+            root, files = cgroups / "cpu", ["cpu.cfs_quota_us", "cpu.cfs_period_us"]
         else:
             continue
-        folder = mounted / path.strip("/")
+        folder = root / path.strip("/")
         # parent groups limit it, too; in a container, the path may be the host's and not exist
         groups = [
             folder,
-            *(above for above in folder.parents if mounted in (above, *above.parents)),
+            *(parent for parent in folder.parents if root in (parent, *parent.parents)),
         ]
-        least = min(least, *(_allowed(group, files) for group in groups))
-    return least
+        lowest = min(lowest, *(_allowed(group, files) for group in groups))
+    return lowest
 
 
 def _allowed(group: Path, files: list[str]) -> float:

@@ -21,9 +21,9 @@ def flush_denormals() -> None:
         libm = ctypes.CDLL("libm.so.6")
     except OSError:  # not glibc
         return
-    place, bits = _CONTROL_WORDS[platform.machine()]
+    offset, bits = _CONTROL_WORDS[platform.machine()]
     environment = ctypes.create_string_buffer(64)
     libm.fegetenv(environment)
-    word = ctypes.c_uint32.from_buffer(environment, place)
-    word.value |= bits
+    control_word = ctypes.c_uint32.from_buffer(environment, offset)
+    control_word.value |= bits
     libm.fesetenv(environment)

@@ -65,8 +65,8 @@ class Engine:
         watched = [WatchedRunner(runner, self.watch) for runner in runners]
         single = single_sequence_runner and WatchedRunner(single_sequence_runner, self.watch)
         self._reranker = Reranker(special, config.num_workers, on_fault)
-        parts = special, self._reranker, single, config.max_padding
-        new_batches = cycle(partial(Batch, runner, *parts) for runner in watched)
+        batch_arguments = special, self._reranker, single, config.max_padding
+        new_batches = cycle(partial(Batch, runner, *batch_arguments) for runner in watched)
         self._workers = [
             Worker(self._shared, index, next(new_batches)) for index in range(config.num_workers)
         ]
@@ -96,11 +96,11 @@ class Engine:
 
         To be called about once a second: the time of a run is measured between calls.
         """
-        what, seconds = self.watch.longest()
+        run_name, seconds = self.watch.longest()
         if seconds >= self.config.stall_seconds and self.failure is None:
-            self._shared.give_up(f"{what} has not ended for {seconds:.0f} s")
+            self._shared.give_up(f"{run_name} has not ended for {seconds:.0f} s")
             for worker in self._workers:  # a worker that hangs cannot deliver its earlier results
-                resolve(worker.found)
+                resolve(worker.undelivered)
             self.on_fault("stall", 1)
         return self.is_alive
 
@@ -184,15 +184,15 @@ class Engine:
             QueueFullError: a limit would be exceeded; `retry_after` is the expected wait.
         """
         scheduler, config = self._shared.scheduler, self.config
-        waiting, more, limit = scheduler.num_waiting, len(sequences), config.max_waiting
-        what = "sentences"
-        if waiting + more <= limit:
+        waiting, added, limit = scheduler.num_waiting, len(sequences), config.max_waiting
+        unit = "sentences"
+        if waiting + added <= limit:
             waiting, limit = scheduler.waiting_tokens, config.max_waiting_tokens
-            more, what = sum([sequence.tokens for sequence in sequences]), "tokens"
-            if waiting + more <= limit or not waiting:
+            added, unit = sum([sequence.tokens for sequence in sequences]), "tokens"
+            if waiting + added <= limit or not waiting:
                 return
         raise QueueFullError(
-            f"{waiting} {what} wait and {more} more would exceed the limit of {limit}",
+            f"{waiting} {unit} wait and {added} more would exceed the limit of {limit}",
             self._expected_wait(now),
         )
 
@@ -225,10 +225,10 @@ class Engine:
         costs = [sequence.cost for sequence in sequences]
         total = sum(costs)
         work = scheduler.cost_before(total) + total
-        long = [sequence.tokens for sequence in sequences if is_long(sequence)]
+        long_lengths = [sequence.tokens for sequence in sequences if is_long(sequence)]
         in_batch = 0.0
-        if long and not scheduler.is_idle:
-            in_batch = throughput.seconds_in_batch(max(long))
+        if long_lengths and not scheduler.is_idle:
+            in_batch = throughput.seconds_in_batch(max(long_lengths))
         if scheduler.num_waiting:
             work -= min(costs, default=0)  # the last sentence's own work is part of `in_batch`
             in_batch = max(in_batch, throughput.usual_seconds_in_batch)
@@ -263,7 +263,9 @@ class Engine:
     @property
     def _is_done(self) -> bool:
         """Whether no sentence waits, runs or has an undelivered result."""
-        return self._shared.scheduler.is_idle and not any(worker.found for worker in self._workers)
+        return self._shared.scheduler.is_idle and not any(
+            worker.undelivered for worker in self._workers
+        )
 
     def close(self, timeout: float = CLOSE_SECONDS) -> bool:
         """Stop; unfinished sentences fail with CancelledError.
@@ -284,7 +286,7 @@ class Engine:
                 thread.join(max(0.0, end - time.monotonic()))
         self._reranker.close()
         for worker in self._workers:
-            resolve(worker.found)
+            resolve(worker.undelivered)
         shared.fail_everybody(partial(CancelledError, "the engine was closed"))
         idle = self.watch.wait_until_idle(max(0.0, end - time.monotonic()))
         return idle and not any(thread.is_alive() for thread in self._threads)

@@ -16,9 +16,9 @@ class LifoCondition:
 
     def wait(self) -> None:
         """Release the lock until this thread is woken."""
-        mine = threading.Condition(self._lock)
-        self._waiting.append(mine)
-        mine.wait()
+        condition = threading.Condition(self._lock)
+        self._waiting.append(condition)
+        condition.wait()
 
     def notify(self, count: int) -> None:
         """Wake `count` threads, or all if fewer wait."""

@@ -160,20 +160,22 @@ def _arrange(counts: Ints, lengths: Ints, width: int) -> tuple[Ints, int, int]:
     sizes = [size for size in range(2, LARGEST + 1) if rows % size == 0]
     if not sizes:
         return best
-    alone = rows * (AS_MUCH_AGAIN + width)
-    sources_alone = alone * int(lengths.max())
-    least = alone * int(counts.max()) + sources_alone
-    falling = np.argsort(-np.stack((counts, lengths, counts + lengths)), axis=1, kind="stable")
+    cost_per_entry = rows * (AS_MUCH_AGAIN + width)
+    unpacked_sources_cost = cost_per_entry * int(lengths.max())
+    least_cost = cost_per_entry * int(counts.max()) + unpacked_sources_cost
+    longest_first = np.argsort(
+        -np.stack((counts, lengths, counts + lengths)), axis=1, kind="stable"
+    )
     for size in sizes:
-        dealt = falling.reshape(len(falling), size, -1).copy()
+        dealt = longest_first.reshape(len(longest_first), size, -1).copy()
         dealt[:, 1::2] = dealt[:, 1::2, ::-1].copy()
-        together = rows // size * (AS_MUCH_AGAIN + size * width)
-        entries = together * counts[dealt].sum(axis=1).max(axis=1)
-        sources = together * lengths[dealt].sum(axis=1).max(axis=1)
-        costs = entries + np.minimum(sources, sources_alone)
-        chosen = int(costs.argmin())
-        if costs[chosen] < least:
-            least = int(costs[chosen])
-            source_size = size if sources[chosen] < sources_alone else 1
-            best = dealt[chosen].T.ravel(), size, source_size
+        packed_cost_per_entry = rows // size * (AS_MUCH_AGAIN + size * width)
+        entries = packed_cost_per_entry * counts[dealt].sum(axis=1).max(axis=1)
+        sources = packed_cost_per_entry * lengths[dealt].sum(axis=1).max(axis=1)
+        costs = entries + np.minimum(sources, unpacked_sources_cost)
+        cheapest = int(costs.argmin())
+        if costs[cheapest] < least_cost:
+            least_cost = int(costs[cheapest])
+            source_size = size if sources[cheapest] < unpacked_sources_cost else 1
+            best = dealt[cheapest].T.ravel(), size, source_size
     return best

@@ -49,7 +49,7 @@ class Reranker:
     def rank(
         self,
         runner: ModelRunner,
-        found: list[Hypothesis],
+        hypotheses: list[Hypothesis],
         sequence: DecodingSequence,
         is_alone: bool = False,
     ) -> list[Hypothesis]:
@@ -63,12 +63,18 @@ class Reranker:
         """
         options, special = sequence.options, self.special
         if options.channel_tag is None:
-            return found
-        near = [one for one in found if one.score >= found[0].score - MARGIN]
-        longest = max(len(sequence.source_ids), *(len(one.ids) for one in found))
-        if len(near) == 1 or longest > MAX_TOKENS:
-            return found
-        channel_sources = [(options.channel_tag, *one.ids, special.eos) for one in near]
+            return hypotheses
+        near_best = [
+            hypothesis
+            for hypothesis in hypotheses
+            if hypothesis.score >= hypotheses[0].score - MARGIN
+        ]
+        longest = max(len(sequence.source_ids), *(len(hypothesis.ids) for hypothesis in hypotheses))
+        if len(near_best) == 1 or longest > MAX_TOKENS:
+            return hypotheses
+        channel_sources = [
+            (options.channel_tag, *hypothesis.ids, special.eos) for hypothesis in near_best
+        ]
         target = (special.bos, *sequence.source_ids[1:])  # without its tag
         threads = self.threads if is_alone else 1
         try:
@@ -77,18 +83,18 @@ class Reranker:
             self.failures += 1
             raise
         self.failures = 0
-        if len(backward) != len(near) or not all(map(math.isfinite, backward)):
+        if len(backward) != len(near_best) or not all(map(math.isfinite, backward)):
             logger.error("a sentence is not reranked: its scores are invalid: %s", backward)
             self.on_fault("rerank", 1)
-            return found
+            return hypotheses
 
-        def by_both(place: int) -> float:
-            length = len(near[place].ids) + 1
+        def combined_score(index: int) -> float:
+            length = len(near_best[index].ids) + 1
             penalty = length_penalty(length, options)
-            return near[place].score + options.channel_weight * backward[place] / penalty
+            return near_best[index].score + options.channel_weight * backward[index] / penalty
 
-        order = sorted(range(len(near)), key=by_both, reverse=True)
-        return [near[place] for place in order] + found[len(near) :]
+        order = sorted(range(len(near_best)), key=combined_score, reverse=True)
+        return [near_best[index] for index in order] + hypotheses[len(near_best) :]
 
     def check(self, runner: ModelRunner, sequence: DecodingSequence) -> None:
         """Check that the scorer runs, by scoring a sentence as its own translation.
@@ -110,13 +116,13 @@ class Reranker:
         """Return the log-probability of one target given each of the sources."""
         longest = max(len(target), *map(len, sources))
         at_once = max(1, min(TOKENS_AT_ONCE // longest, -(-len(sources) // threads)))
-        parts = [sources[start : start + at_once] for start in range(0, len(sources), at_once)]
+        batches = [sources[start : start + at_once] for start in range(0, len(sources), at_once)]
         target_ids, _ = cache.pad([target], self.special.pad)
 
-        def score(part: Sequence[Sequence[int]]) -> list[float]:
-            source_ids, bias = cache.pad(part, self.special.pad)
+        def score(batch: Sequence[Sequence[int]]) -> list[float]:
+            source_ids, bias = cache.pad(batch, self.special.pad)
             scores: list[float] = runner.score(source_ids, bias, target_ids).tolist()
             return scores
 
-        scored = self._pool.map(score, parts) if threads > 1 else map(score, parts)
+        scored = self._pool.map(score, batches) if threads > 1 else map(score, batches)
         return list(chain.from_iterable(scored))

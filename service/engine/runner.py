@@ -79,17 +79,19 @@ class OnnxModelRunner:
         self.provider: str = self._decoder.get_providers()[0]
         if device == "cuda" and self.provider != "CUDAExecutionProvider":
             raise RuntimeError(f"CUDA was requested, but ONNX Runtime runs on {self.provider}")
-        described = self._decoder.get_inputs()
-        self._inputs = {item.name for item in described}
-        self._past = [item.name for item in described if item.name.startswith("past_")]
-        self._cross = [item.name for item in described if item.name.startswith("cross_")]
+        inputs = self._decoder.get_inputs()
+        self._inputs = {item.name for item in inputs}
+        self._past = [item.name for item in inputs if item.name.startswith("past_")]
+        self._cross = [item.name for item in inputs if item.name.startswith("cross_")]
         if set(self._cross) != {item.name for item in self._encoder.get_outputs()}:
             raise RuntimeError(
                 f"{encoder.name} and {decoder.name} do not belong to the same network"
             )
-        past = next(item for item in described if item.name.startswith("past_"))
+        past_input = next(item for item in inputs if item.name.startswith("past_"))
         # for the first run: one entry that every mask hides, or a state that no beam uses
-        self._no_cache = np.zeros([_size(one, 1) for one in past.shape], _dtype(past))
+        self._no_cache = np.zeros(
+            [_size(dimension, 1) for dimension in past_input.shape], _dtype(past_input)
+        )
         outputs = {item.name for item in self._decoder.get_outputs()}
         self._host_outputs = [name for name in _HOST_OUTPUTS if name in outputs]
         self._prepared = threading.local()
@@ -142,8 +144,8 @@ class OnnxModelRunner:
         feeds: dict[str, NDArray[Any]] = {"target_ids": target_ids, "source_bias": source_bias}
         for name, array in zip(self._cross, encoded, strict=True):
             feeds[name] = array.astype(self._scorer_dtypes[name], copy=False)
-        found: Floats = self.scorer.run([output], feeds)[0]
-        return found
+        result: Floats = self.scorer.run([output], feeds)[0]
+        return result
 
     def _prepare_thread(self) -> None:
         """Flush denormals in the calling thread; `_session` does it for a session's own threads."""
@@ -233,12 +235,12 @@ def _shrink(*sessions: onnxruntime.InferenceSession | None) -> None:
 
 def _least(described: onnxruntime.NodeArg) -> NDArray[Any]:
     """Return a minimal input: each variable dimension is 2, and all values are 0."""
-    return np.zeros([_size(one, 2) for one in described.shape], _KINDS[described.type])
+    return np.zeros([_size(dimension, 2) for dimension in described.shape], _KINDS[described.type])
 
 
-def _size(dimension: int | str, least: int) -> int:
-    """Return a dimension if it is fixed, otherwise `least`."""
-    return dimension if isinstance(dimension, int) else least
+def _size(dimension: int | str, default: int) -> int:
+    """Return a dimension if it is fixed, otherwise `default`."""
+    return dimension if isinstance(dimension, int) else default
 
 
 def _dtype(described: onnxruntime.NodeArg) -> type[np.floating]:
@@ -265,8 +267,8 @@ def states_of(place: Ints, width: int, old_width: int) -> Ints:
     `place` [B] are the sentences' rows in that run, which had `old_width` beams each. A new beam is dead, and
     gets an arbitrary state.
     """
-    found: Ints = place[:, None] * old_width + np.minimum(np.arange(width), old_width - 1)
-    return found
+    states: Ints = place[:, None] * old_width + np.minimum(np.arange(width), old_width - 1)
+    return states
 
 
 _KINDS: dict[str, type[np.generic]] = {

@@ -33,7 +33,7 @@ class Schedule:
     """The decision for one step of one worker."""
 
     admitted: list[DecodingSequence]
-    left: list[DecodingSequence]
+    removed: list[DecodingSequence]
     """Waiting sentences that were cancelled, or whose deadline has passed."""
 
 
@@ -139,36 +139,35 @@ class Scheduler:
 
     def schedule(self, worker: int, now: float) -> Schedule:
         """Remove from the queue the sentences that join the batch of `worker`, and those that expired."""
-        left = self._expire(now)
+        removed = self._expire(now)
         admitted: list[DecodingSequence] = []
         running = self.running[worker]
         room = _Room(self.config, self._fair_share(), running)
-        window = self._window(left)
+        window = self._window(removed)
         while window and not room.is_full:
-            at = self._first_of_its_range(worker, window)
-            if not room.takes(self._next(at)):
-                short = self._first_short(room, len(window))
-                if short is None:
+            position: int | None = self._first_of_its_range(worker, window)
+            if not room.takes(self._next(position)):
+                position = self._first_short(room, len(window))
+                if position is None:
                     break
-                at = short
-            _, arrival, request = self._queue[at]
+            _, arrival, request = self._queue[position]
             sequence = request.sequences[-1]
             room.take(sequence)
             # the share of each request in the queue, and of one that might arrive now
-            given = sequence.cost / (len(self._queue) + 1)
-            self._turn = max(self._turn + given, request.turn)
-            self._pop(at)
+            share = sequence.cost / (len(self._queue) + 1)
+            self._turn = max(self._turn + share, request.turn)
+            self._pop(position)
             if request.sequences and not request.in_one_turn:
                 request.turn += sequence.cost
-                del self._queue[at]
+                del self._queue[position]
                 bisect.insort(self._queue, (request.turn, arrival, request))
             self._count_out(sequence)
             sequence.status, sequence.joined = SequenceStatus.RUNNING, now
             running.add(sequence)
             admitted.append(sequence)
             if not room.is_full:
-                window = self._window(left)
-        return Schedule(admitted, left)
+                window = self._window(removed)
+        return Schedule(admitted, removed)
 
     def abort(self, sequences: Iterable[DecodingSequence]) -> None:
         """Remove sentences from the queue, unless they have joined a batch."""
@@ -183,8 +182,8 @@ class Scheduler:
 
     def clear(self) -> list[DecodingSequence]:
         """Remove and return all waiting and running sentences."""
-        everybody = [*self._waiting(), *(one for batch in self.running for one in batch)]
-        for sequence in everybody:  # so that `abort` does not count it again
+        sequences = [*self._waiting(), *(sequence for batch in self.running for sequence in batch)]
+        for sequence in sequences:  # so that `abort` does not count it again
             sequence.status = SequenceStatus.DONE
         self._queue.clear()
         self._long.clear()
@@ -192,35 +191,37 @@ class Scheduler:
         self.waiting_cost = self._cost_in_one_turn = 0
         for batch in self.running:
             batch.clear()
-        return everybody
+        return sequences
 
-    def _window(self, left: list[DecodingSequence]) -> list[int]:
+    def _window(self, removed: list[DecodingSequence]) -> list[int]:
         """Return the costs of the next sentences of the first requests; remove those that are cancelled."""
-        size, at = WINDOW * self.config.num_workers, 0
+        size, position = WINDOW * self.config.num_workers, 0
         waiting = SequenceStatus.WAITING  # a local variable, as looking up an enum's member is slow
         costs: list[int] = []
-        while at < size and at < len(self._queue):
-            sequence = self._queue[at][2].sequences[-1]
+        while position < size and position < len(self._queue):
+            sequence = self._queue[position][2].sequences[-1]
             if sequence.status is waiting and not sequence.future.cancelled():
                 costs.append(sequence.cost)
-                at += 1
+                position += 1
                 continue
-            self._pop(at)
+            self._pop(position)
             if sequence.status is waiting:
-                self._leave(sequence, left)
+                self._leave(sequence, removed)
         return costs
 
-    def _next(self, at: int) -> DecodingSequence:
+    def _next(self, position: int) -> DecodingSequence:
         """Return the next sentence of the request at a position in the queue."""
-        return self._queue[at][2].sequences[-1]
+        return self._queue[position][2].sequences[-1]
 
-    def _first_short(self, room: _Room, places: int) -> int | None:
+    def _first_short(self, room: _Room, num_requests: int) -> int | None:
         """Return the first position whose sentence may take the row that long ones leave free, or None."""
         if not room.num_long:
             return None
-        short = (at for at in range(places) if not is_long(self._next(at)))
-        first = next(short, None)
-        return first if first is not None and room.takes(self._next(first)) else None
+        for position in range(num_requests):
+            sequence = self._next(position)
+            if not is_long(sequence):
+                return position if room.takes(sequence) else None
+        return None
 
     def _first_of_its_range(self, worker: int, costs: list[int]) -> int:
         """Return the first position whose cost is in the range of `worker`; worker 0 has the longest.
@@ -230,28 +231,28 @@ class Scheduler:
         ranked, workers = sorted(costs), self.config.num_workers
         low = ranked[(workers - 1 - worker) * len(ranked) // workers]
         high = ranked[-(-(workers - worker) * len(ranked) // workers) - 1]
-        return next(at for at, cost in enumerate(costs) if low <= cost <= high)
+        return next(position for position, cost in enumerate(costs) if low <= cost <= high)
 
-    def _pop(self, at: int) -> None:
+    def _pop(self, position: int) -> None:
         """Remove the next sentence of the request at a position, and the request if that was the last."""
-        request = self._queue[at][2]
+        request = self._queue[position][2]
         cost = request.sequences.pop().cost
         request.cost -= cost
         if request.in_one_turn:
             self._cost_in_one_turn -= cost
         if not request.sequences:
-            del self._queue[at]
+            del self._queue[position]
             self._long.discard(request)
 
     def _expire(self, now: float) -> list[DecodingSequence]:
         """Return the waiting sentences whose deadline has passed, after marking them as done."""
-        left: list[DecodingSequence] = []
+        removed: list[DecodingSequence] = []
         if now >= self._next_deadline:
             for sequence in self._waiting():
                 if sequence.is_expired(now):
-                    self._leave(sequence, left)
+                    self._leave(sequence, removed)
             self._next_deadline = min(map(_deadline, self._waiting()), default=math.inf)
-        return left
+        return removed
 
     def _waiting(self) -> Iterator[DecodingSequence]:
         for _, _, request in self._queue:
@@ -259,10 +260,10 @@ class Scheduler:
                 if sequence.status is SequenceStatus.WAITING:
                     yield sequence
 
-    def _leave(self, sequence: DecodingSequence, left: list[DecodingSequence]) -> None:
+    def _leave(self, sequence: DecodingSequence, removed: list[DecodingSequence]) -> None:
         sequence.status = SequenceStatus.DONE
         self._count_out(sequence)
-        left.append(sequence)
+        removed.append(sequence)
 
     def _count_out(self, sequence: DecodingSequence) -> None:
         """Subtract a sentence from the totals."""

@@ -61,8 +61,8 @@ class Shared:
         seconds = now - sequence.joined
         usual = self.throughput.seconds_in_batch(sequence.tokens)
         is_given_up = sequence.has_left(now)
-        done = min(1.0, seconds / usual) if is_given_up and usual else 1.0
-        self.throughput.add(done * sequence.cost, now, self.scheduler.num_waiting > 0)
+        fraction_done = min(1.0, seconds / usual) if is_given_up and usual else 1.0
+        self.throughput.add(fraction_done * sequence.cost, now, self.scheduler.num_waiting > 0)
         if not is_given_up or seconds > usual:
             self.throughput.add_run(sequence.tokens, seconds)
         self.note_outcome(sequence, now)
@@ -91,9 +91,9 @@ class Shared:
         fail(sequences, error)
 
 
-def resolve(found: Sequence[tuple[DecodingSequence, list[Hypothesis]]]) -> None:
+def resolve(finished: Sequence[tuple[DecodingSequence, list[Hypothesis]]]) -> None:
     """Deliver hypotheses; futures that already have an outcome keep it."""
-    for sequence, hypotheses in found:
+    for sequence, hypotheses in finished:
         with suppress(InvalidStateError):  # cancelled, or failed while the engine closed
             sequence.future.set_result(hypotheses)
 

@@ -25,30 +25,32 @@ WORTHWHILE = 1.1
 
 
 def runner_for_one(
-    encoder: Path, decoder: Path, beside: ModelRunner, special: SpecialIds, threads: int
+    encoder: Path, decoder: Path, baseline: ModelRunner, special: SpecialIds, threads: int
 ) -> OnnxModelRunner | None:
-    """Return a runner with `threads` threads per operator if it is faster than `beside`, else None."""
+    """Return a runner with `threads` threads per operator if it is faster than `baseline`, else None."""
     if threads < 2:
         return None
-    several = OnnxModelRunner(encoder, decoder, threads=threads)
-    pays = is_faster(several, beside, special)
-    logger.info("a single sentence runs on %d thread(s)", threads if pays else 1)
-    return several if pays else None
+    multithreaded = OnnxModelRunner(encoder, decoder, threads=threads)
+    is_worthwhile = is_faster(multithreaded, baseline, special)
+    logger.info("a single sentence runs on %d thread(s)", threads if is_worthwhile else 1)
+    return multithreaded if is_worthwhile else None
 
 
 def is_faster(
-    several: ModelRunner,
-    one: ModelRunner,
+    multithreaded: ModelRunner,
+    baseline: ModelRunner,
     special: SpecialIds,
     clock: Callable[[], float] = time.perf_counter,
 ) -> bool:
     """Measure whether a runner with several threads per operator is faster by `WORTHWHILE`."""
-    times: tuple[list[float], list[float]] = ([], [])
+    durations_of_both: tuple[list[float], list[float]] = ([], [])
     for _ in range(ROUNDS + 1):
-        for runner, found in zip((several, one), times, strict=True):
-            found.append(_seconds_a_step(runner, special, clock))
-    mine, other = (statistics.median(found[1:]) for found in times)  # the first run warms up
-    return mine * WORTHWHILE <= other
+        for runner, durations in zip((multithreaded, baseline), durations_of_both, strict=True):
+            durations.append(_seconds_a_step(runner, special, clock))
+    multithreaded_seconds, baseline_seconds = (
+        statistics.median(durations[1:]) for durations in durations_of_both
+    )  # the first run warms up
+    return multithreaded_seconds * WORTHWHILE <= baseline_seconds
 
 
 def _seconds_a_step(runner: ModelRunner, special: SpecialIds, clock: Callable[[], float]) -> float:

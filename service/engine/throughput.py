@@ -42,12 +42,12 @@ class Throughput:
 
     def seconds_for(self, cost: float, now: float) -> float | None:
         """Estimate how long an amount of work will take; None if unknown."""
-        (since, before), (seconds, work) = self._done[0], self._done[-1]
+        (start, work_before), (seconds, work) = self._done[0], self._done[-1]
         if self._since is not None:
             seconds += now - self._since
-        if len(self._done) <= FEWEST or work <= before:
+        if len(self._done) <= FEWEST or work <= work_before:
             return None
-        return cost * (seconds - since) / (work - before)
+        return cost * (seconds - start) / (work - work_before)
 
     def seconds_in_batch(self, tokens: int) -> float:
         """Estimate how long a sentence will be in a batch; 0 if unknown."""

@@ -19,10 +19,10 @@ class Turns:
             if self._free:
                 self._free -= 1
                 return
-            mine = threading.Lock()
-            mine.acquire()
-            self._waiting.append(mine)
-        mine.acquire()
+            turn = threading.Lock()
+            turn.acquire()
+            self._waiting.append(turn)
+        turn.acquire()
 
     def __exit__(self, *_: object) -> None:
         """Pass the turn on to the thread that has waited longest."""

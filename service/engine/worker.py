@@ -29,7 +29,7 @@ class Worker:
         self.failures = 0
         """Failed steps since the last successful one."""
         self.step_seconds = math.inf
-        self.found: list[tuple[DecodingSequence, list[Hypothesis]]] = []
+        self.undelivered: list[tuple[DecodingSequence, list[Hypothesis]]] = []
         """Results of the last step, not delivered yet."""
 
     def run(self) -> None:
@@ -51,11 +51,11 @@ class Worker:
                 if shared.closing or shared.failure is not None:
                     return None
                 schedule = shared.scheduler.schedule(self.index, shared.clock())
-                if schedule.left:
-                    for sequence in schedule.left:
+                if schedule.removed:
+                    for sequence in schedule.removed:
                         shared.note_outcome(sequence, shared.clock())
                     shared.changed.notify_all()
-                if self.batch or schedule.admitted or schedule.left or self.found:
+                if self.batch or schedule.admitted or schedule.removed or self.undelivered:
                     return schedule
                 shared.arrived.wait()
 
@@ -74,7 +74,7 @@ class Worker:
             self._fail_batch(schedule)
             raise
 
-    def _give_up_if_broken(self, count: int, what: str) -> None:
+    def _give_up_if_broken(self, count: int, kind: str) -> None:
         """After several failures in a row, fail the engine, unless it still translates the canary.
 
         The sentences themselves may be the cause, and no input may stop the engine.
@@ -85,11 +85,11 @@ class Worker:
             logger.warning(
                 "%d %s failed in a row, but the engine works: their sentences were at fault",
                 count,
-                what,
+                kind,
             )
             self.failures = 0
         else:
-            self.shared.give_up(f"{count} {what} in a row failed")
+            self.shared.give_up(f"{count} {kind} in a row failed")
 
     def _still_works(self) -> bool:
         """Check whether the canary can still be translated, in its own batch, and scored."""
@@ -114,11 +114,11 @@ class Worker:
         """Retire, admit, deliver, then decode a few steps."""
         shared, started = self.shared, time.perf_counter()
         now = shared.clock()
-        gone = self.batch.retire(lambda sequence: sequence.has_left(now))
+        leaving = self.batch.retire(lambda sequence: sequence.has_left(now))
         try:
-            self._release(gone)
+            self._release(leaving)
         finally:
-            for sequence in (*gone, *schedule.left):
+            for sequence in (*leaving, *schedule.removed):
                 fail([sequence], partial(_reason_to_leave, sequence, now))
         before_encode = time.perf_counter()
         self._admit(schedule)
@@ -141,7 +141,7 @@ class Worker:
             admitted=len(schedule.admitted),
             steps=decoded.steps,
             source_tokens=sum(len(sequence.source_ids) for sequence in schedule.admitted),
-            target_tokens=sum(len(found[0].ids) for _, found in decoded.finished),
+            target_tokens=sum(len(hypotheses[0].ids) for _, hypotheses in decoded.finished),
             queue_waits=tuple(now - sequence.arrived for sequence in schedule.admitted),
             encode_seconds=encode_seconds,
             decode_seconds=decoded.run_seconds,
@@ -169,7 +169,7 @@ class Worker:
     def _take(self, decoded: Decoded) -> None:
         """Process the result of a run: finished sentences and failed ones."""
         self.failures = 0
-        self.found = decoded.finished
+        self.undelivered = decoded.finished
         self._release(sequence for sequence, _ in decoded.finished)
         if decoded.finished and self.shared.canary is None:
             sequence, _ = decoded.finished[0]
@@ -194,8 +194,8 @@ class Worker:
 
     def _deliver(self) -> None:
         """Deliver the results of the last step."""
-        resolve(self.found)
-        self.found = []
+        resolve(self.undelivered)
+        self.undelivered = []
         if not self.shared.accepting:
             with self.shared.lock:
                 self.shared.changed.notify_all()
@@ -214,7 +214,7 @@ class Worker:
         self.batch = self.new_batch()
         with self.shared.lock:
             running = list(self.shared.scheduler.running[self.index])
-        fail(schedule.left, StepFailedError)
+        fail(schedule.removed, StepFailedError)
         self._fail(running)
 
     def _fail(self, sequences: list[DecodingSequence]) -> None:

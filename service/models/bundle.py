@@ -185,13 +185,21 @@ class Manifest(_Strict):
 
     @model_validator(mode="after")
     def _files_are_listed(self) -> Self:
-        maybe = (self.target_vocabulary, self.pieces, self.target_pieces, self.scorer, self.weights)
-        named = {self.vocabulary, *(name for name in maybe if name is not None)}
-        asked = [pipeline.checked(name, parameters) for name, parameters in self.rules.items()]
-        named |= {file for parameters in asked for file in parameters.files}
+        optional_files = (
+            self.target_vocabulary,
+            self.pieces,
+            self.target_pieces,
+            self.scorer,
+            self.weights,
+        )
+        files = {self.vocabulary, *(name for name in optional_files if name is not None)}
+        parameters_of_rules = [
+            pipeline.checked(name, parameters) for name, parameters in self.rules.items()
+        ]
+        files |= {file for parameters in parameters_of_rules for file in parameters.files}
         for graphs in self.graphs.values():
-            named |= {graphs.encoder, graphs.decoder}
-        if missing := sorted(named - self.files.keys()):
+            files |= {graphs.encoder, graphs.decoder}
+        if missing := sorted(files - self.files.keys()):
             raise ValueError(f"no sha256 for {', '.join(missing)}")
         return self
 
@@ -268,8 +276,8 @@ class Bundle:
         """
         graphs = self.manifest.graphs.get(precision)
         if graphs is None:
-            has = ", ".join(sorted(self.manifest.graphs))
-            raise BundleError(f" has no {precision} graphs, only {has}", self.folder)
+            precisions = ", ".join(sorted(self.manifest.graphs))
+            raise BundleError(f" has no {precision} graphs, only {precisions}", self.folder)
         return self.folder / graphs.encoder, self.folder / graphs.decoder
 
 
@@ -306,10 +314,10 @@ def describe(folder: Path, formats: tuple[int, ...] = GRAPHS_ALIKE) -> Bundle:
     try:
         manifest = Manifest.model_validate(raw if version >= HAS_RULES else _with_rules(raw))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "manifest"
-        message = first["msg"].removeprefix("Value error, ")
-        raise BundleError(f": {printable(where)}: {printable(message)}", path) from None
+        first_error = error.errors()[0]
+        location = ".".join(map(str, first_error["loc"])) or "manifest"
+        message = first_error["msg"].removeprefix("Value error, ")
+        raise BundleError(f": {printable(location)}: {printable(message)}", path) from None
     except RecursionError:
         raise BundleError(": it is nested too deeply", path) from None
     return Bundle(folder, manifest)
@@ -317,12 +325,12 @@ def describe(folder: Path, formats: tuple[int, ...] = GRAPHS_ALIKE) -> Bundle:
 
 def _with_rules(raw: dict[str, Any]) -> dict[str, Any]:
     """Add the list of rules to a manifest of an older format, in which every model had the same rules."""
-    new = {key: value for key, value in raw.items() if key not in ("names", "abbreviations")}
+    manifest = {key: value for key, value in raw.items() if key not in ("names", "abbreviations")}
     # the rule for abbreviations was removed: a table of them is reported as an unknown rule
     tables = {name: {"table": raw[name]} for name in ("names", "abbreviations") if raw.get(name)}
     rules: dict[str, dict[str, Any]] = {**tables, "quotes": {}, "case": {}}
     if isinstance(raw.get("decoding"), dict):
-        new["decoding"] = dict(raw["decoding"])
-        if max_words := new["decoding"].pop("most_words", 0):
+        manifest["decoding"] = dict(raw["decoding"])
+        if max_words := manifest["decoding"].pop("most_words", 0):
             rules["clauses"] = {"max_words": max_words}
-    return new | {"rules": rules, "format_version": HAS_RULES}
+    return manifest | {"rules": rules, "format_version": HAS_RULES}

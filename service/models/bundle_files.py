@@ -146,8 +146,8 @@ def _finite(number: str) -> float:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        [(twice, _)] = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"{twice} is duplicated")
-    return found
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        [(key, _)] = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"{key} is duplicated")
+    return fields

@@ -75,23 +75,26 @@ class Many(BaseModel):
     @classmethod
     def of(cls, directions: Sequence[Direction]) -> Self | None:
         """Return the short form of exactly these directions, or None if they have none."""
-        tags = {one.source: one.tag for one in directions}
-        starts = {one.target: one.start_token for one in directions}
-        said = {(one.source, one.target, one.tag, one.start_token) for one in directions}
-        meant = {
+        tags = {direction.source: direction.tag for direction in directions}
+        starts = {direction.target: direction.start_token for direction in directions}
+        listed = {
+            (direction.source, direction.target, direction.tag, direction.start_token)
+            for direction in directions
+        }
+        expanded = {
             (source, target, tag, start)
             for (source, tag), (target, start) in product(tags.items(), starts.items())
             if tag != start
         }
-        counts = len(tags), len(starts)
-        is_short = sum(counts) <= len(directions) and max(counts) <= MAX_LANGUAGES
-        if said != meant or not is_short or None in (*tags.values(), *starts.values()):
+        sizes = len(tags), len(starts)
+        is_short = sum(sizes) <= len(directions) and max(sizes) <= MAX_LANGUAGES
+        if listed != expanded or not is_short or None in (*tags.values(), *starts.values()):
             return None
         return cls.model_validate({"from_tags": tags, "into_start_tokens": starts})
 
 
-def _expanded(said: Any) -> Any:
-    return Many.model_validate(said).directions if isinstance(said, dict) else said
+def _expanded(given: Any) -> Any:
+    return Many.model_validate(given).directions if isinstance(given, dict) else given
 
 
 def _shortened(directions: list[Direction]) -> Any:
@@ -142,26 +145,26 @@ def check_ids(special: SpecialTokens, directions: Sequence[Direction], vocab_siz
         special.eos,
     ):
         raise ValueError("special_tokens must differ, except that pad may equal bos")
-    pairs = [(one.source, one.target) for one in directions]
-    if twice := _first_twice(pairs):
-        raise ValueError(f"direction {'-'.join(twice)} is duplicated")
-    by_target = {(one.target, one.asking) for one in directions}
-    asked = _first_twice(asking for _, asking in by_target)
-    if asked is not None:
-        raise ValueError(f"two targets have {f'tag {asked[0]}' if asked else 'no tag'}")
+    pairs = [(direction.source, direction.target) for direction in directions]
+    if duplicate := _first_twice(pairs):
+        raise ValueError(f"direction {'-'.join(duplicate)} is duplicated")
+    by_target = {(direction.target, direction.asking) for direction in directions}
+    ambiguous = _first_twice(asking for _, asking in by_target)
+    if ambiguous is not None:
+        raise ValueError(f"two targets have {f'tag {ambiguous[0]}' if ambiguous else 'no tag'}")
     asking = set().union(*(ids for _, ids in by_target))
-    if wrong := asking.intersection(special.ids):
-        raise ValueError(f"tag {min(wrong)} is one of the special tokens")
-    last = max(asking.union(special.ids))
-    if last >= vocab_size:
-        raise ValueError(f"id {last} is outside the vocabulary of {vocab_size}")
+    if special_tags := asking.intersection(special.ids):
+        raise ValueError(f"tag {min(special_tags)} is one of the special tokens")
+    largest_id = max(asking.union(special.ids))
+    if largest_id >= vocab_size:
+        raise ValueError(f"id {largest_id} is outside the vocabulary of {vocab_size}")
 
 
 def _first_twice(items: Iterable[Any]) -> Any:
     """Return the first item that repeats an earlier one, or None if all differ."""
-    seen = set()
+    earlier = set()
     for item in items:
-        if item in seen:
+        if item in earlier:
             return item
-        seen.add(item)
+        earlier.add(item)
     return None

@@ -17,14 +17,16 @@ def describe(bundle: Bundle) -> str:
     """Describe a bundle in a few lines of text."""
     manifest, provenance = bundle.manifest, bundle.manifest.provenance
     sizes = provenance.config.get("model", {})
-    directions = [f"{one.source}-{one.target}" for one in manifest.directions]
-    more = len(directions) - MAX_DIRECTIONS
-    names = sorted({code for one in manifest.directions for code in (one.source, one.target)})
+    directions = [f"{direction.source}-{direction.target}" for direction in manifest.directions]
+    num_more = len(directions) - MAX_DIRECTIONS
+    names = sorted(
+        {code for direction in manifest.directions for code in (direction.source, direction.target)}
+    )
     origin, decoding = provenance.origin, manifest.decoding
     lines = {
         "name": manifest.name,
         "directions": ", ".join(directions[:MAX_DIRECTIONS])
-        + (f" and {more} more" if more > 0 else ""),
+        + (f" and {num_more} more" if num_more > 0 else ""),
         "languages": ", ".join(map(languages.name, names[:MAX_DIRECTIONS])),
         "licence": ", ".join(provenance.licences) or "not stated",
         "origin": f"{origin.format}: {origin.name}" if origin else "trained here",
@@ -42,10 +44,10 @@ def describe(bundle: Bundle) -> str:
         "rules": ", ".join(manifest.rules) or "only the default ones",
         "format": str(manifest.format_version),
     }
-    described = [f"{key:<11} {value}" for key, value in lines.items()]
+    listed = [f"{key:<11} {value}" for key, value in lines.items()]
     files = origin.files if origin else {}
     return "\n".join(
-        [*described, *(f"{'sha256':<11} {digest} {name}" for name, digest in files.items())]
+        [*listed, *(f"{'sha256':<11} {digest} {name}" for name, digest in files.items())]
     )
 
 

@@ -61,8 +61,8 @@ class ModelOptions:
         Raises:
             ValueError: a value is not among its choices, or is out of range.
         """
-        for name, kind in (("device", DeviceChoice), ("precision", PrecisionChoice)):
-            choices = get_args(kind)
+        for name, choice_type in (("device", DeviceChoice), ("precision", PrecisionChoice)):
+            choices = get_args(choice_type)
             if (value := getattr(self, name)) not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(choices)}, but is {value!r}")
         if not isinstance(self.num_workers, int) or self.num_workers < 0:
@@ -117,14 +117,14 @@ def choose_device(options: ModelOptions, bundle: Bundle) -> tuple[Device, Precis
     Raises:
         BundleError: the requested device or precision is not available.
     """
-    has = bundle.manifest.graphs
+    graphs = bundle.manifest.graphs
     device: Device = "cpu"
     if options.device == "cuda" and not cuda_is_usable():
         raise BundleError("device is cuda, but no CUDA driver or device was found")
     if options.device == "cuda" or (
         options.device == "auto"
         and options.precision != "int8"
-        and has.keys() != {"int8"}
+        and graphs.keys() != {"int8"}
         and cuda_is_usable()
     ):
         device = "cuda"
@@ -134,7 +134,7 @@ def choose_device(options: ModelOptions, bundle: Bundle) -> tuple[Device, Precis
     order: tuple[Precision, ...] = (
         ("fp16", "fp32", "int8") if device == "cuda" else ("int8", "fp32", "fp16")
     )
-    return device, next(precision for precision in order if precision in has)
+    return device, next(precision for precision in order if precision in graphs)
 
 
 def start_model(

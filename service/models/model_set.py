@@ -90,16 +90,17 @@ class ModelSet:
     @property
     def models(self) -> list[ServedModel]:
         """The models that are loaded now."""
-        pooled = [one.loaded for one in self.pooled]  # read once: the pool's thread may unload them
-        return [*self.own, *(one for one in pooled if one is not None)]
+        # each is read once, as the pool's thread may unload it
+        pooled = [model.loaded for model in self.pooled]
+        return [*self.own, *(model for model in pooled if model is not None)]
 
     def named(self, name: str) -> "ModelSet | None":
         """Return a set with only the first model of that name, or None if there is none."""
-        if [one.bundle.manifest.name for one in self.described] == [name]:
+        if [model.bundle.manifest.name for model in self.described] == [name]:
             return self
         if name not in self._parts:
-            own = [one for one in self.own if one.bundle.manifest.name == name][:1]
-            pooled = [one for one in self.pooled if one.bundle.manifest.name == name][:1]
+            own = [model for model in self.own if model.bundle.manifest.name == name][:1]
+            pooled = [model for model in self.pooled if model.bundle.manifest.name == name][:1]
             if not own and not pooled:
                 return None
             self._parts[name] = ModelSet(
@@ -110,18 +111,18 @@ class ModelSet:
     @property
     def is_alive(self) -> bool:
         """Whether all loaded engines work."""
-        return not self._any_loaded([one for one in self.models if not one.engine.is_alive])
+        return not self._any_loaded([model for model in self.models if not model.engine.is_alive])
 
     def check(self) -> bool:
         """Check for engines that hang, which then stop; return whether all work.
 
         To be called about once a second.
         """
-        return not self._any_loaded([one for one in self.models if not one.engine.check()])
+        return not self._any_loaded([model for model in self.models if not model.engine.check()])
 
     def _any_loaded(self, stopped: Sequence[ServedModel]) -> bool:
         """Check whether one is still loaded: the pool closes those that it unloads, which is no failure."""
-        return bool(stopped) and any(one is loaded for one in stopped for loaded in self.models)
+        return bool(stopped) and any(model is loaded for model in stopped for loaded in self.models)
 
     @property
     def failure(self) -> str | None:
@@ -152,11 +153,11 @@ class ModelSet:
         Meanwhile, the engines still accept work, because a request may use its engine more than once. New
         requests go to the current set, not to this one.
         """
-        end = time.monotonic() + timeout
-        while self.num_active and time.monotonic() < end:
+        deadline = time.monotonic() + timeout
+        while self.num_active and time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
-        left = [model.engine.drain(max(0.0, end - time.monotonic())) for model in self.own]
-        return all(left) and not self.num_active
+        drained = [model.engine.drain(max(0.0, deadline - time.monotonic())) for model in self.own]
+        return all(drained) and not self.num_active
 
     def close(self) -> bool:
         """Close all models that are not pooled; return whether their threads ended in time."""
@@ -189,22 +190,22 @@ class ModelSet:
         self._check(texts)
         with self.active:
             routes = await self._routes(texts, source, target)
-            by_codes: dict[tuple[str, str], list[int]] = {}
+            indices_by_codes: dict[tuple[str, str], list[int]] = {}
             results: dict[int, Translation] = {}
-            for at, route in enumerate(routes):
+            for index, route in enumerate(routes):
                 if route.codes is None:
-                    results[at] = Translation(texts[at], (), ())
+                    results[index] = Translation(texts[index], (), ())
                 else:
-                    by_codes.setdefault(route.codes, []).append(at)
+                    indices_by_codes.setdefault(route.codes, []).append(index)
             parts = [
-                self._in_one_direction(codes, texts, places, options, timeout, on_sentence)
-                for codes, places in by_codes.items()
+                self._in_one_direction(codes, texts, indices, options, timeout, on_sentence)
+                for codes, indices in indices_by_codes.items()
             ]
-            for part in await together(parts):
-                results |= part
+            for translations in await together(parts):
+                results |= translations
         return [
-            replace(results[at], detected=route.detected) if route.detected else results[at]
-            for at, route in enumerate(routes)
+            replace(results[index], detected=route.detected) if route.detected else results[index]
+            for index, route in enumerate(routes)
         ]
 
     def stream(
@@ -232,37 +233,37 @@ class ModelSet:
             raise TextTooLongError(
                 f"Invalid request: request ({characters}) exceeds text limit ({self.max_characters})"
             )
-        for at, text in enumerate(texts):
-            if (place := unpaired_surrogate(text)) is not None:
+        for index, text in enumerate(texts):
+            if (position := unpaired_surrogate(text)) is not None:
                 raise InvalidRequestError(
-                    f"Invalid request: text {at} has an unpaired surrogate at character {place}"
+                    f"Invalid request: text {index} has an unpaired surrogate at character {position}"
                 )
 
     async def _in_one_direction(
         self,
         codes: tuple[str, str],
         texts: Sequence[str],
-        places: Sequence[int],
+        indices: Sequence[int],
         options: TranslationOptions,
         timeout: float,
         on_sentence: OnSentence | None,
     ) -> dict[int, Translation]:
-        """Translate the texts at `places`, which all have the same direction; return them by place."""
+        """Translate the texts at `indices`, which all have the same direction; return them by index."""
 
         def report(sentence: SentenceResult) -> None:
             assert on_sentence is not None
-            on_sentence(replace(sentence, text=places[sentence.text]))
+            on_sentence(replace(sentence, text=indices[sentence.text]))
 
-        hops, mine = self.routes.find(*codes) or (), [texts[at] for at in places]
+        hops, own_texts = self.routes.find(*codes) or (), [texts[index] for index in indices]
         report_all = report if on_sentence is not None else None
         try:
-            done = await translate_along(hops, mine, options, timeout, report_all)
+            translations = await translate_along(hops, own_texts, options, timeout, report_all)
         except DeadlineExceededError as error:
             # its message names the time left when its part began
             raise DeadlineExceededError(
                 f"not finished within the deadline of {timeout:g} s"
             ) from error
-        return dict(zip(places, done, strict=True))
+        return dict(zip(indices, translations, strict=True))
 
     async def _routes(
         self, texts: Sequence[str], source: str | None, target: str | None
@@ -317,7 +318,7 @@ def _known(
     Raises:
         UnsupportedLanguageError: no member matches.
     """
-    found = None if code is None else find(code, codes)
-    if code is not None and found is None:
+    member = None if code is None else find(code, codes)
+    if code is not None and member is None:
         raise Unsupported(f"{code} is not supported")
-    return found
+    return member

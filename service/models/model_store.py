@@ -100,13 +100,13 @@ class ModelStore:
             if self._refuses_new:
                 self.has_hung |= not self._finish(loaded, 0.0)
                 raise NotReadyError("the service is stopping")
-            before, self.current = self.current, loaded
+            previous, self.current = self.current, loaded
         finally:
             self._changing.release()
         self._log_models(loaded)
-        if before is not None:
+        if previous is not None:
             threading.Thread(
-                target=self._retire, args=([before], GRACE_SECONDS), name="retire"
+                target=self._retire, args=([previous], GRACE_SECONDS), name="retire"
             ).start()
         return loaded
 
@@ -125,12 +125,12 @@ class ModelStore:
         # wait for a reload in progress, but not for the first load, which serves no requests
         seconds = 0.0 if self.current is None else self.settings.drain_seconds + GRACE_SECONDS
         loaded = self._changing.acquire(timeout=seconds)
-        last, self.current = self.current, None
+        previous, self.current = self.current, None
         if loaded:
             self._changing.release()
-        if last is not None:
-            closed &= self._finish(last, 0.0) and loaded
-        self.is_loading_still = last is None and not loaded
+        if previous is not None:
+            closed &= self._finish(previous, 0.0) and loaded
+        self.is_loading_still = previous is None and not loaded
         self.has_hung |= not (closed or self.is_loading_still)
 
     def _start_all(self) -> ModelSet:
@@ -145,8 +145,10 @@ class ModelStore:
             raise
         if self._pool is not None:  # last, after everything that may fail
             wanted = self.settings.preload
-            chosen = [one for one in pooled if ALL in wanted or one.bundle.manifest.name in wanted]
-            self._pool.preload(chosen)
+            preloaded = [
+                model for model in pooled if ALL in wanted or model.bundle.manifest.name in wanted
+            ]
+            self._pool.preload(preloaded)
         return ModelSet(started, self.settings.max_text_characters, pooled, self.settings.pivot)
 
     def _new_pool(self) -> ModelPool:
@@ -167,24 +169,25 @@ class ModelStore:
         """
         if self._pool is None or self.settings.bundles is None:
             return []
-        before = self.current.pooled if self.current else ()
-        known = {one.bundle.folder: one for one in before}
-        found = []
+        previous = self.current.pooled if self.current else ()
+        known = {model.bundle.folder: model for model in previous}
+        pooled = []
         for bundle in find_bundles(self.settings.bundles, self.metrics):
-            same = known.get(bundle.folder)
-            is_same = same is not None and same.bundle == bundle and same.state != "failed"
-            found.append(same if same is not None and is_same else PooledModel(bundle, self._pool))
-        names = {one.bundle.manifest.name for one in found}
+            model = known.get(bundle.folder)
+            if model is None or model.bundle != bundle or model.state == "failed":
+                model = PooledModel(bundle, self._pool)
+            pooled.append(model)
+        names = {model.bundle.manifest.name for model in pooled}
         if missing := sorted(set(self.settings.preload) - names - {ALL}):
             raise BundleError(
                 f" has no bundle named {missing[0]} to preload", self.settings.bundles
             )
-        return found
+        return pooled
 
     def _loaded_labels(self) -> list[tuple[str, str, str]]:
         """Return the name, the provider and the precision of each loaded model."""
         models = self.current.models if self.current else []
-        return [(one.bundle.manifest.name, one.provider, one.precision) for one in models]
+        return [(model.bundle.manifest.name, model.provider, model.precision) for model in models]
 
     def _log_models(self, models: ModelSet) -> None:
         """Log which models are served."""
@@ -192,20 +195,20 @@ class ModelStore:
             manifest = model.bundle.manifest
             count = len(manifest.directions)
             unit = "direction" if count == 1 else "directions"
-            form = "%s is ready: %d %s, %s, %s"
-            logger.info(form, manifest.name, count, unit, model.precision, model.provider)
+            message = "%s is ready: %d %s, %s, %s"
+            logger.info(message, manifest.name, count, unit, model.precision, model.provider)
         if waiting := len(models.described) - len(models.models):
             logger.info("models to be loaded on demand: %d", waiting)
 
     def _retire(self, leaving: list[ModelSet], grace_seconds: float) -> None:
         """Let a replaced set finish. The list is emptied, so that the models' memory is freed."""
         time.sleep(grace_seconds)
-        last = leaving.pop()
-        self.has_hung |= not self._finish(last, self.settings.drain_seconds)
+        replaced = leaving.pop()
+        self.has_hung |= not self._finish(replaced, self.settings.drain_seconds)
         if self._pool is not None:
-            kept = self.current.pooled if self.current else ()
-            self._pool.remove([one for one in last.pooled if one not in kept])
-        del last
+            still_pooled = self.current.pooled if self.current else ()
+            self._pool.remove([model for model in replaced.pooled if model not in still_pooled])
+        del replaced
         gc.collect()
         trim()
 

@@ -72,25 +72,25 @@ class ModelPool:
 
     def ask(self, model: PooledModel) -> "Future[ServedModel]":
         """Request a model, which is loaded if necessary. The caller must always `give_back` the future."""
-        asked: Future[ServedModel] = Future()
+        future: Future[ServedModel] = Future()
         with self._changed:
             if self._is_closing:
-                asked.set_exception(NotReadyError("the service is stopping"))
+                future.set_exception(NotReadyError("the service is stopping"))
             elif model.loaded is not None and not model.is_leaving:
-                self._grant(model, [asked])
+                self._grant(model, [future])
             elif model.failure and self._clock() < model.retry_at:
-                asked.set_exception(self._error_for(model))
+                future.set_exception(self._error_for(model))
             else:
-                model.waiting.append(asked)
+                model.waiting.append(future)
                 if len(model.waiting) == 1 and not model.is_leaving:
                     self._queue.append(model)
                     self._changed.notify_all()
-        return asked
+        return future
 
-    def give_back(self, model: PooledModel, asked: "Future[ServedModel]") -> None:
+    def give_back(self, model: PooledModel, future: "Future[ServedModel]") -> None:
         """End the use of a model, or the wait for it."""
-        has_waited = asked.cancel()
-        if not has_waited and asked.exception() is not None:
+        has_waited = future.cancel()
+        if not has_waited and future.exception() is not None:
             return
         with self._changed:
             if not has_waited:
@@ -101,14 +101,14 @@ class ModelPool:
 
     def preload(self, models: Sequence[PooledModel]) -> None:
         """Load models now, as long as there is room in memory; failures are logged."""
-        for at, model in enumerate(models):
+        for index, model in enumerate(models):
             if self._is_too_much(model.bytes):
-                names = ", ".join(one.bundle.manifest.name for one in models[at:])
+                names = ", ".join(waiting.bundle.manifest.name for waiting in models[index:])
                 logger.warning("not loaded yet, as there is no room in memory: %s", names)
                 return
-            asked = self.ask(model)
-            asked.exception()
-            self.give_back(model, asked)
+            future = self.ask(model)
+            future.exception()
+            self.give_back(model, future)
 
     def remove(self, models: Sequence[PooledModel]) -> None:
         """Unload models that new requests no longer ask for, each once it is unused."""
@@ -130,18 +130,18 @@ class ModelPool:
             self._loaded.clear()
         for model in waiting:
             self._fail(model)
-        for one in loaded:
-            self.has_hung |= not one.close()
+        for served_model in loaded:
+            self.has_hung |= not served_model.close()
         return not self.has_hung
 
     def _run(self) -> None:
         """Load and unload until `close`, despite any errors."""
         while True:
             with self._changed:
-                may_go = self._unused(lambda model: model.is_removed)
-                if not (self._queue or may_go or self._is_closing):
-                    looks = self._loaded and (self._max_bytes or self._idle_seconds)
-                    self._changed.wait(CHECK_SECONDS if looks else None)
+                removed = self._unused(lambda model: model.is_removed)
+                if not (self._queue or removed or self._is_closing):
+                    must_check = self._loaded and (self._max_bytes or self._idle_seconds)
+                    self._changed.wait(CHECK_SECONDS if must_check else None)
                 if self._is_closing:
                     return
                 wanted = self._queue[0] if self._queue else None
@@ -165,8 +165,8 @@ class ModelPool:
                 with self._changed:
                     self._queue.popleft()  # not earlier, so that `close` finds the waiting requests
         if self._idle_seconds:
-            since = self._clock() - self._idle_seconds
-            self._unload_all("idle", lambda model: model.used_at <= since)
+            limit = self._clock() - self._idle_seconds
+            self._unload_all("idle", lambda model: model.used_at <= limit)
         self._make_room(None)
 
     def _load(self, wanted: PooledModel) -> None:
@@ -176,13 +176,13 @@ class ModelPool:
             Exception: the model cannot be loaded.
         """
         with self._changed:
-            wanted.waiting = [asked for asked in wanted.waiting if not asked.cancelled()]
+            wanted.waiting = [future for future in wanted.waiting if not future.cancelled()]
             if not wanted.waiting or self._is_closing:
                 self._fail(wanted)  # under this lock, so that later requests do not fail, too
                 return
-        before, started = self._resident() or 0, time.perf_counter()
+        bytes_before, started = self._resident() or 0, time.perf_counter()
         model = self._start(wanted.bundle)
-        wanted.bytes = max(wanted.bytes // 2, (self._resident() or 0) - before)
+        wanted.bytes = max(wanted.bytes // 2, (self._resident() or 0) - bytes_before)
         with self._changed:
             wanted.loaded, wanted.failure = model, ""
             self._loaded.add(wanted)
@@ -195,32 +195,34 @@ class ModelPool:
     def _give_up(self, wanted: PooledModel, error: BaseException) -> None:
         """Record why a model cannot be loaded, and fail the requests that wait for it."""
         name, reason = wanted.bundle.manifest.name, "the server's log says why"
-        if is_told := isinstance(error, BundleError):
+        if is_for_client := isinstance(error, BundleError):
             reason = error.client_message
         with self._changed:
             if wanted.loaded is None:
                 wanted.failure = f"{name} cannot be loaded: {reason}"
                 wanted.retry_at = self._clock() + RETRY_SECONDS
         self._fail(wanted)
-        logger.error("%s cannot be loaded: %s", name, error, exc_info=None if is_told else error)
+        logger.error(
+            "%s cannot be loaded: %s", name, error, exc_info=None if is_for_client else error
+        )
         self._observer.on_load_failed()
 
     def _grant(self, model: PooledModel, waiting: Sequence["Future[ServedModel]"]) -> None:
         """Give the model to those requests that still wait. The caller holds the lock."""
         assert model.loaded is not None
         model.used_at = self._clock()
-        for asked in waiting:
-            if asked.set_running_or_notify_cancel():  # from now on, it cannot be cancelled
+        for future in waiting:
+            if future.set_running_or_notify_cancel():  # from now on, it cannot be cancelled
                 model.users += 1
-                asked.set_result(model.loaded)
+                future.set_result(model.loaded)
 
     def _fail(self, model: PooledModel) -> None:
         """Fail all requests that wait for a model."""
         with self._changed:
             waiting, model.waiting = model.waiting, []
-            for asked in waiting:
-                if asked.set_running_or_notify_cancel():
-                    asked.set_exception(self._error_for(model))
+            for future in waiting:
+                if future.set_running_or_notify_cancel():
+                    future.set_exception(self._error_for(model))
 
     def _error_for(self, model: PooledModel) -> RefusedError:
         """Return the error for a request that does not get the model."""
@@ -228,8 +230,8 @@ class ModelPool:
             return NotReadyError("the service is stopping")
         return ModelUnavailableError(model.failure, model.retry_at - self._clock())
 
-    def _is_too_much(self, more: int) -> bool:
-        return bool(self._max_bytes) and (self._resident() or 0) + more > self._max_bytes
+    def _is_too_much(self, num_bytes: int) -> bool:
+        return bool(self._max_bytes) and (self._resident() or 0) + num_bytes > self._max_bytes
 
     def _make_room(self, wanted: PooledModel | None) -> bool:
         """Unload the least recently used models until `wanted` fits, or with None, until the limit is met.
@@ -252,9 +254,9 @@ class ModelPool:
             self._unload(oldest, "memory")
         return True
 
-    def _unused(self, which: Callable[[PooledModel], bool] = lambda _: True) -> list[PooledModel]:
+    def _unused(self, matches: Callable[[PooledModel], bool] = lambda _: True) -> list[PooledModel]:
         """Return the loaded models without users. The caller holds the lock."""
-        return [model for model in self._loaded if not model.users and which(model)]
+        return [model for model in self._loaded if not model.users and matches(model)]
 
     def _oldest_unused(self) -> PooledModel | None:
         return min(self._unused(), key=_USED_AT, default=None)
@@ -265,22 +267,22 @@ class ModelPool:
         Meanwhile, the least recently used model gets no new users, so that the wait ends. The caller holds
         the lock.
         """
-        held = min(self._loaded, key=_USED_AT)
-        held.is_leaving = True
+        candidate = min(self._loaded, key=_USED_AT)
+        candidate.is_leaving = True
         self._changed.wait_for(
             lambda: self._is_closing or self._oldest_unused() or not _is_awaited(wanted)
         )
-        free = self._oldest_unused() if _is_awaited(wanted) else None
-        if held is not free:
-            held.is_leaving = False
-            waiting, held.waiting = held.waiting, []
-            self._grant(held, waiting)
-        return free
+        unused = self._oldest_unused() if _is_awaited(wanted) else None
+        if candidate is not unused:
+            candidate.is_leaving = False
+            waiting, candidate.waiting = candidate.waiting, []
+            self._grant(candidate, waiting)
+        return unused
 
-    def _unload_all(self, reason: str, which: Callable[[PooledModel], bool]) -> None:
-        """Unload those models without users for which `which` is true."""
+    def _unload_all(self, reason: str, matches: Callable[[PooledModel], bool]) -> None:
+        """Unload those models without users for which `matches` is true."""
         with self._changed:
-            unused = self._unused(which)
+            unused = self._unused(matches)
             for model in unused:
                 model.is_leaving = True
         for model in unused:
@@ -317,4 +319,4 @@ class ModelPool:
 
 def _is_awaited(model: PooledModel) -> bool:
     """Check whether a request waits for a model. The caller holds the pool's lock."""
-    return not all(asked.cancelled() for asked in model.waiting)
+    return not all(future.cancelled() for future in model.waiting)

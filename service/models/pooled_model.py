@@ -55,11 +55,11 @@ class PooledModel:
             ModelUnavailableError: the model cannot be loaded.
             NotReadyError: the service is stopping.
         """
-        asked = self.pool.ask(self)
+        future = self.pool.ask(self)
         try:
             try:
                 async with asyncio.timeout(timeout):
-                    model = asked.result() if asked.done() else await asyncio.wrap_future(asked)
+                    model = future.result() if future.done() else await asyncio.wrap_future(future)
             except TimeoutError:
                 name = self.bundle.manifest.name
                 raise DeadlineExceededError(
@@ -67,7 +67,7 @@ class PooledModel:
                 ) from None
             yield model
         finally:
-            self.pool.give_back(self, asked)
+            self.pool.give_back(self, future)
 
 
 def _size(bundle: Bundle, name: str) -> int:

@@ -79,21 +79,26 @@ def read_golden(bundle: Bundle) -> list[Golden]:
     golden = []
     for number, line in enumerate(bundle.read_text(GOLDEN).splitlines(), start=1):
         try:
-            one = Golden.model_validate_json(line)
+            sentence = Golden.model_validate_json(line)
         except (ValidationError, RecursionError):
             raise BundleError(f": line {number} is not a golden sentence", path) from None
-        outside = [id for id in (*one.source_ids, *one.ids) if not 0 <= id < manifest.vocab_size]
+        outside = [
+            id for id in (*sentence.source_ids, *sentence.ids) if not 0 <= id < manifest.vocab_size
+        ]
         if outside:
             raise BundleError(
                 f": line {number} has id {outside[0]}, and the vocabulary {manifest.vocab_size}",
                 path,
             )
-        if one.target in prefixes and not any(map(one.has_prefix, prefixes[one.target])):
+        if sentence.target in prefixes and not any(
+            map(sentence.has_prefix, prefixes[sentence.target])
+        ):
             raise BundleError(
-                f": line {number} is a translation to {one.target}, for which the manifest has another tag",
+                f": line {number} is a translation to {sentence.target}, for which the manifest has "
+                f"another tag",
                 path,
             )
-        golden.append(one)
+        golden.append(sentence)
     return golden
 
 
@@ -104,20 +109,30 @@ def check_graphs(bundle: Bundle, runner: OnnxModelRunner, special: SpecialIds) -
         Exception: ONNX Runtime's own error, or a ValueError if the scorer returns invalid values.
     """
     manifest = bundle.manifest
-    last = manifest.vocab_size - 1
-    short = [*manifest.directions[0].prefix, last, *manifest.special_tokens.source_end]
-    source_ids, bias = cache.pad([short], special.pad)
+    last_id = manifest.vocab_size - 1
+    source = [
+        *manifest.directions[0].prefix,
+        last_id,
+        *manifest.special_tokens.source_end,
+    ]
+    source_ids, bias = cache.pad([source], special.pad)
     if manifest.scorer is not None:
-        target = [special.bos, last, special.eos]
-        weights = runner.align(short, target)
-        if weights.shape != (1, len(short)) or not np.isfinite(weights).all():
-            raise ValueError(f"the scorer aligns one token with {len(short)} as {weights.tolist()}")
+        target = [special.bos, last_id, special.eos]
+        weights = runner.align(source, target)
+        if weights.shape != (1, len(source)) or not np.isfinite(weights).all():
+            raise ValueError(
+                f"the scorer aligns one token with {len(source)} as {weights.tolist()}"
+            )
         scores = runner.score(source_ids, bias, np.array([target]))
         if scores.shape != (1,) or not scores[0] < np.inf:  # also true for NaN
             raise ValueError(f"the scorer finds a translation as probable as {scores.tolist()}")
     longest = manifest.limits.max_target_length
     state = cache.admit(
-        cache.empty_state(), [DecodingOptions(longest)], [0], [len(short)], bos_id=last
+        cache.empty_state(),
+        [DecodingOptions(longest)],
+        [0],
+        [len(source)],
+        bos_id=last_id,
     )
     state.rows["position"] = longest - 1  # really decoding that far would take too much memory
     cross = runner.encode(source_ids, bias)
@@ -131,12 +146,18 @@ def check_translations(bundle: Bundle, engine: Engine, tokenizers: Tokenizers) -
         BundleError: too few translations are as expected.
         Exception: a translation failed.
     """
-    golden = [one for one in read_golden(bundle) if len(one.source_ids) <= MAX_GOLDEN_LENGTH]
-    count, known = max(SENTENCES, engine.config.num_workers), []
+    golden = [
+        sentence
+        for sentence in read_golden(bundle)
+        if len(sentence.source_ids) <= MAX_GOLDEN_LENGTH
+    ]
+    count = max(SENTENCES, engine.config.num_workers)
+    cases: list[tuple[Golden, Direction]] = []
     for direction in _proven(bundle.manifest.directions, golden):
-        mine = [one for one in golden if one.proves(direction)]
-        known += [(mine[number % len(mine)], direction) for number in range(count)] if mine else []
-        if not mine:
+        matching = [sentence for sentence in golden if sentence.proves(direction)]
+        if matching:
+            cases += [(matching[number % len(matching)], direction) for number in range(count)]
+        else:
             name, target = bundle.manifest.name, direction.target
             logger.warning(
                 "%s: translations to %s are not verified, because %s has no sentence for them",
@@ -144,47 +165,51 @@ def check_translations(bundle: Bundle, engine: Engine, tokenizers: Tokenizers) -
                 target,
                 GOLDEN,
             )
-        source = mine[0].source_ids if mine else _any_source(direction, bundle.manifest)
+        source = matching[0].source_ids if matching else _any_source(direction, bundle.manifest)
         # reranked, so that the scorer is checked, too; after failed steps, the engine repeats this sentence
         items = [(source, _options(bundle, source, direction, reranks=True))]
-        items += [] if mine else [(source, _options(bundle, source, direction))] * count
+        if not matching:
+            items += [(source, _options(bundle, source, direction))] * count
         _decoded([best for best, *_ in _translate(engine, items)], tokenizers)
-    items = [(one.source_ids, _options(bundle, one.source_ids, of)) for one, of in known]
-    found = [best for best, *_ in _translate(engine, items)]
-    texts = _decoded(found, tokenizers)
-    good = sum(map(_is_near, [one for one, _ in known], found, texts))
-    if known and good / len(known) <= MIN_SHARE:
+    items = [
+        (sentence.source_ids, _options(bundle, sentence.source_ids, direction))
+        for sentence, direction in cases
+    ]
+    hypotheses = [best for best, *_ in _translate(engine, items)]
+    texts = _decoded(hypotheses, tokenizers)
+    num_near = sum(map(_is_near, [sentence for sentence, _ in cases], hypotheses, texts))
+    if cases and num_near / len(cases) <= MIN_SHARE:
         raise BundleError(
-            f": only {good} of {len(known)} sentences of {GOLDEN} are translated as expected",
+            f": only {num_near} of {len(cases)} sentences of {GOLDEN} are translated as expected",
             bundle.folder,
         )
 
 
 def measure_alignment(bundle: Bundle, aligner: Aligner) -> None:
     """Align golden sentences, so that the time it takes is known before the first request."""
-    for one in read_golden(bundle)[:MEASURED]:
+    for golden in read_golden(bundle)[:MEASURED]:
         direction = next(
-            filter(one.proves, bundle.manifest.directions), bundle.manifest.directions[0]
+            filter(golden.proves, bundle.manifest.directions), bundle.manifest.directions[0]
         )
-        before = len(direction.prefix)
-        behind = len(one.source_ids) - len(bundle.manifest.special_tokens.source_end)
-        [source] = aligner.tokenizers.source.decode([one.source_ids[before:behind]])
-        [target] = aligner.tokenizers.target.decode([one.ids])
-        sentence = TranslatedSentence(Sentence(source), (target,), (one.score,))
+        start = len(direction.prefix)
+        end = len(golden.source_ids) - len(bundle.manifest.special_tokens.source_end)
+        [source] = aligner.tokenizers.source.decode([golden.source_ids[start:end]])
+        [target] = aligner.tokenizers.target.decode([golden.ids])
+        sentence = TranslatedSentence(Sentence(source), (target,), (golden.score,))
         aligner.measure(sentence, direction.around)
 
 
 def _proven(directions: Sequence[Direction], golden: Sequence[Golden]) -> list[Direction]:
     """Choose one direction per target, or if there are too many, those with golden sentences."""
-    found = {one.asking: one for one in directions}
-    if len(found) > MAX_PROVEN:
-        wanted = {(one.source_ids[:1], one.target) for one in golden}
-        found = {
-            one.asking: one
-            for one in directions
-            if (one.prefix, one.target) in wanted or one is directions[0]
+    by_asking = {direction.asking: direction for direction in directions}
+    if len(by_asking) > MAX_PROVEN:
+        wanted = {(sentence.source_ids[:1], sentence.target) for sentence in golden}
+        by_asking = {
+            direction.asking: direction
+            for direction in directions
+            if (direction.prefix, direction.target) in wanted or direction is directions[0]
         }
-    return list(found.values())[:MAX_PROVEN]
+    return list(by_asking.values())[:MAX_PROVEN]
 
 
 def _any_source(direction: Direction, manifest: Manifest) -> tuple[int, ...]:
@@ -192,15 +217,15 @@ def _any_source(direction: Direction, manifest: Manifest) -> tuple[int, ...]:
     return *direction.prefix, manifest.vocab_size - 1, *manifest.special_tokens.source_end
 
 
-def _decoded(found: Sequence[Hypothesis], tokenizers: Tokenizers) -> list[str]:
-    return tokenizers.target.decode([one.ids for one in found])
+def _decoded(hypotheses: Sequence[Hypothesis], tokenizers: Tokenizers) -> list[str]:
+    return tokenizers.target.decode([hypothesis.ids for hypothesis in hypotheses])
 
 
-def _is_near(golden: Golden, found: Hypothesis, text: str) -> bool:
+def _is_near(golden: Golden, hypothesis: Hypothesis, text: str) -> bool:
     """Check that a translation is complete, not empty, and about as probable as the golden one."""
     return (
-        found.finish_reason is FinishReason.END
-        and abs(found.score - golden.score) <= MAX_DIFFERENCE
+        hypothesis.finish_reason is FinishReason.END
+        and abs(hypothesis.score - golden.score) <= MAX_DIFFERENCE
         and bool(text) == bool(golden.ids)
     )
 
@@ -209,12 +234,12 @@ def _translate(
     engine: Engine, items: Sequence[tuple[tuple[int, ...], DecodingOptions]]
 ) -> list[list[Hypothesis]]:
     """Translate all, at most as many at once as the engine's queue holds."""
-    found: list[list[Hypothesis]] = []
+    hypotheses: list[list[Hypothesis]] = []
     while items:
-        part, items = items[: engine.config.max_waiting], items[engine.config.max_waiting :]
-        sequences = engine.submit(part)
-        found += [sequence.future.result(PROOF_SECONDS) for sequence in sequences]
-    return found
+        batch, items = items[: engine.config.max_waiting], items[engine.config.max_waiting :]
+        sequences = engine.submit(batch)
+        hypotheses += [sequence.future.result(PROOF_SECONDS) for sequence in sequences]
+    return hypotheses
 
 
 def _options(
@@ -240,13 +265,13 @@ def run_with_timeout(seconds: float, function: Callable[[], Result]) -> Result:
         TimeoutError: the function did not finish in time.
         Exception: whatever the function raised.
     """
-    done: Future[Result] = Future()
+    future: Future[Result] = Future()
 
     def run() -> None:
         try:
-            done.set_result(function())
+            future.set_result(function())
         except BaseException as error:
-            done.set_exception(error)
+            future.set_exception(error)
 
     threading.Thread(target=run, name="proof", daemon=True).start()
-    return done.result(seconds)
+    return future.result(seconds)

@@ -39,23 +39,25 @@ class Routes:
         """
         self._models, self.pivot = models, standard(pivot) if pivot else ""
         self._direct: dict[Codes, Hop] = {}
-        known = cache(standard)
+        standard_code = cache(standard)
         for model in models:
             for direction in model.bundle.manifest.directions:
-                codes = (known(direction.source), known(direction.target))
+                codes = (standard_code(direction.source), standard_code(direction.target))
                 self._direct.setdefault(codes, Hop(model, direction))
         targets: dict[str, set[str]] = {}
         for source, target in self._direct:
             targets.setdefault(source, set()).add(target)
-        onwards = targets.get(self.pivot, set())
+        beyond_pivot = targets.get(self.pivot, set())
         self.pivoted = {
-            source: sorted(onwards - near - {source}) if self.pivot in near else []
-            for source, near in targets.items()
+            source: sorted(beyond_pivot - direct_targets - {source})
+            if self.pivot in direct_targets
+            else []
+            for source, direct_targets in targets.items()
         }
         """The targets that each source reaches through the pivot language."""
         self.languages = {
-            source: sorted([*near, *self.pivoted[source]])
-            for source, near in sorted(targets.items())
+            source: sorted([*direct_targets, *self.pivoted[source]])
+            for source, direct_targets in sorted(targets.items())
         }
         """The sorted targets of each source, by sorted source."""
 
@@ -63,11 +65,11 @@ class Routes:
         """Return one hop, two hops through the pivot language, or None if there is no route."""
         if hop := self._direct.get((source, target)):
             return (hop,)
-        first, second = (
+        into_pivot, from_pivot = (
             self._direct.get((source, self.pivot)),
             self._direct.get((self.pivot, target)),
         )
-        return (first, second) if first and second and source != target else None
+        return (into_pivot, from_pivot) if into_pivot and from_pivot and source != target else None
 
     def unloaded(self, source: str) -> list[str]:
         """Return the targets of a source for which a model is not loaded yet."""
@@ -119,7 +121,7 @@ async def _through(
     """Translate through a third language, and report each sentence when both models are done with it."""
     end, reported = time.monotonic() + timeout, set[tuple[int, int]]()
     options = replace(options, align=False)
-    here = replace(options, alternatives=0, target_prefix="")
+    first_options = replace(options, alternatives=0, target_prefix="")
     language = standard(first.direction.target)
 
     def report_once(sentence: SentenceResult) -> None:
@@ -127,20 +129,31 @@ async def _through(
         if on_sentence is not None:
             on_sentence(sentence)
 
-    async with _SecondHalf(second, options, end, language, report_once) as half:
-        between = await half.beside(_direct(first, texts, here, timeout, half.look_ahead))
-        await half.looked_ahead()
-        done = iter(await half.translations([one.text for one in between if not one.problem]))
-    halves = [(one, one if one.problem else next(done)) for one in between]
-    whole = [pivoted(text, *both, language) for text, both in zip(texts, halves, strict=True)]
-    begun = {text for text, _ in reported}
-    for text, (one, half_way) in enumerate(zip(whole, between, strict=True)):
+    async with _SecondHalf(second, options, end, language, report_once) as second_half:
+        into_pivot = await second_half.beside(
+            _direct(first, texts, first_options, timeout, second_half.look_ahead)
+        )
+        await second_half.looked_ahead()
+        second_halves = iter(
+            await second_half.translations(
+                [translation.text for translation in into_pivot if not translation.problem]
+            )
+        )
+    halves = [
+        (first_half, first_half if first_half.problem else next(second_halves))
+        for first_half in into_pivot
+    ]
+    translations = [
+        pivoted(text, *both, language) for text, both in zip(texts, halves, strict=True)
+    ]
+    started = {text for text, _ in reported}
+    for text, (translation, first_half) in enumerate(zip(translations, into_pivot, strict=True)):
         # skip a text that the second model splits differently: its sentences have been reported already
-        if text not in begun or len(one.sentences) == len(half_way.sentences):
-            for number, sentence in enumerate(one.sentences):
+        if text not in started or len(translation.sentences) == len(first_half.sentences):
+            for number, sentence in enumerate(translation.sentences):
                 if (text, number) not in reported:
                     report_once(SentenceResult(text, number, sentence))
-    return whole
+    return translations
 
 
 class _SecondHalf:
@@ -237,10 +250,10 @@ class _SecondHalf:
         traceback: TracebackType | None,
     ) -> None:
         """Cancel all work in progress, and release the model."""
-        begun = [one for one in (self._first, self._coming, *self._searches) if one is not None]
-        for one in begun:
-            one.cancel()
+        tasks = [task for task in (self._first, self._coming, *self._searches) if task is not None]
+        for task in tasks:
+            task.cancel()
         try:
-            await asyncio.gather(*begun, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
         finally:  # even if this task is cancelled, too
             await self._stack.aclose()

@@ -17,14 +17,14 @@ def load_tokenizers(bundle: Bundle) -> Tokenizers:
         BundleError: a vocabulary is invalid, or differs from the manifest.
     """
     manifest = bundle.manifest
-    read = (one.source for one in manifest.directions)
-    source = _tokenizer(bundle, bundle.vocabulary, manifest.pieces, read)
-    apart = manifest.target_vocabulary, manifest.target_pieces, manifest.moses
-    if apart == (None, None, None):
+    source_codes = (direction.source for direction in manifest.directions)
+    source = _tokenizer(bundle, bundle.vocabulary, manifest.pieces, source_codes)
+    target_files = manifest.target_vocabulary, manifest.target_pieces, manifest.moses
+    if target_files == (None, None, None):
         return Tokenizers(source, source)
     pieces = manifest.target_pieces or manifest.pieces
-    written = (one.target for one in manifest.directions)
-    return Tokenizers(source, _tokenizer(bundle, bundle.target_vocabulary, pieces, written))
+    target_codes = (direction.target for direction in manifest.directions)
+    return Tokenizers(source, _tokenizer(bundle, bundle.target_vocabulary, pieces, target_codes))
 
 
 def language_of(codes: Iterable[str]) -> str:
@@ -33,8 +33,8 @@ def language_of(codes: Iterable[str]) -> str:
     >>> language_of(["pt-BR", "pt"]), language_of(["de", "en"])
     ('pt', '')
     """
-    found = {code.partition("-")[0] for code in codes}
-    return found.pop() if len(found) == 1 else ""
+    languages = {code.partition("-")[0] for code in codes}
+    return languages.pop() if len(languages) == 1 else ""
 
 
 def _tokenizer(bundle: Bundle, model: Path, pieces: str | None, codes: Iterable[str]) -> Tokenizer:
@@ -48,8 +48,8 @@ def _tokenizer(bundle: Bundle, model: Path, pieces: str | None, codes: Iterable[
         raise BundleError(
             f" has {tokenizer.vocab_size} tokens, the manifest says {manifest.vocab_size}", path
         )
-    for name, found in tokenizer.special_ids.items():
+    for name, id in tokenizer.special_ids.items():
         expected = getattr(manifest.special_tokens, name)
-        if found != expected:
-            raise BundleError(f": {name} is {found}, the manifest says {expected}", path)
+        if id != expected:
+            raise BundleError(f": {name} is {id}, the manifest says {expected}", path)
     return tokenizer

@@ -80,18 +80,18 @@ class Background:
             self._check()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._closed.wait(), WATCH_SECONDS)
-        left = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in left:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*left, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def taken(found: Result | CancelledError) -> Result:
+def taken(outcome: Result | CancelledError) -> Result:
     """Return the result of a future of `Background.start`, or raise its error.
 
     Raises:
         CancelledError: the loop was closed before the work was done.
     """
-    if isinstance(found, CancelledError):
-        raise found
-    return found
+    if isinstance(outcome, CancelledError):
+        raise outcome
+    return outcome

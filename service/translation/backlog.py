@@ -54,10 +54,10 @@ class Backlog:
 
         Until then, each of the other requests has as many turns, unless it needs fewer.
         """
-        before = sum(min(promise.left, cost) for promise in self._promises)
-        if not before:
+        cost_before = sum(min(promise.left, cost) for promise in self._promises)
+        if not cost_before:
             return 0.0
-        return max(cost, (before + cost) / self.threads) * self._seconds_a_unit
+        return max(cost, (cost_before + cost) / self.threads) * self._seconds_a_unit
 
     @property
     def _seconds_a_unit(self) -> float:

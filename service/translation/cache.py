@@ -16,16 +16,16 @@ class SentenceCache:
 
     def get(self, key: Hashable) -> list[Hypothesis] | None:
         """Return the hypotheses of a sentence, or None; `key` is all that they depend on: ids and options."""
-        found = self._found.get(key) if self._found else None
-        if found is not None:
+        hypotheses = self._found.get(key) if self._found else None
+        if hypotheses is not None:
             self._found.move_to_end(key)
             self.on_hit()
-        return found
+        return hypotheses
 
-    def put(self, key: Hashable, found: list[Hypothesis]) -> None:
+    def put(self, key: Hashable, hypotheses: list[Hypothesis]) -> None:
         """Keep the hypotheses of a sentence; a full cache drops those that were used least recently."""
         if self.capacity:
-            self._found[key] = found
+            self._found[key] = hypotheses
             self._found.move_to_end(key)
             if len(self._found) > self.capacity:
                 self._found.popitem(last=False)

@@ -29,15 +29,15 @@ def decoding_options(
     Raises:
         LimitExceededError: an option exceeds the model's or the operator's limit.
     """
-    defaults, wanted = manifest.decoding, options.alternatives + 1
+    defaults, num_hypotheses = manifest.decoding, options.alternatives + 1
     max_beam_size = policy.max_beam_size
-    beam_size = options.beam_size or min(max(defaults.beam_size, wanted), max_beam_size)
+    beam_size = options.beam_size or min(max(defaults.beam_size, num_hypotheses), max_beam_size)
     if beam_size > max_beam_size:
         raise LimitExceededError(
             f"Invalid request: beam_size parameter must be <= {max_beam_size}, but is "
             f"{quoted(beam_size)}"
         )
-    if wanted > beam_size:
+    if num_hypotheses > beam_size:
         raise LimitExceededError(
             f"Invalid request: alternatives parameter must be <= {beam_size - 1} (one less than the "
             f"beams), but is {quoted(options.alternatives)}"
@@ -52,16 +52,15 @@ def decoding_options(
     channel = None
     if reranks and defaults.channel_weight:
         channel = manifest.channel_direction(direction)
-    penalties = (
-        options.length_penalty,
-        defaults.channel_length_penalty if channel else None,
-        defaults.length_penalty,
-    )
-    penalty = next(one for one in penalties if one is not None)
+    penalty = options.length_penalty
+    if penalty is None and channel:
+        penalty = defaults.channel_length_penalty
+    if penalty is None:
+        penalty = defaults.length_penalty
     return DecodingOptions(
         max_decoding_length=options.max_decoding_length or longest,
         beam_size=beam_size,
-        num_hypotheses=wanted,
+        num_hypotheses=num_hypotheses,
         length_penalty=penalty,
         length_norm=defaults.length_norm,
         no_repeat_ngram_size=options.no_repeat_ngram_size,

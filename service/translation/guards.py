@@ -25,10 +25,10 @@ def loops(ids: Sequence[int]) -> bool:
     if len(ids) - len(set(ids)) < 2 * (REPETITIONS - 1):
         return False
     for period in range(1, LONGEST_PERIOD + 1):
-        wanted = period * (2 * REPETITIONS if period == 1 else REPETITIONS)
+        length = period * (2 * REPETITIONS if period == 1 else REPETITIONS)
         # 1 for each token that equals the one a period before
         repeats = bytes(map(eq, ids[period:], ids))
-        if b"\1" * (wanted - period) in repeats:
+        if b"\1" * (length - period) in repeats:
             return True
     return False
 

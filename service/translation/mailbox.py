@@ -23,9 +23,9 @@ class Mailbox:
         self._calls: deque[Callable[[], None]] = deque()
         self._is_woken = False
 
-    def post(self, take: Callable[[Message], None], message: Message) -> None:
-        """Call `take` with a message on the loop, unless it is closed. May be called from any thread."""
-        self._calls.append(partial(take, message))
+    def post(self, receive: Callable[[Message], None], message: Message) -> None:
+        """Call `receive` with a message on the loop, unless it is closed. May be called from any thread."""
+        self._calls.append(partial(receive, message))
         if not self._is_woken:  # otherwise, `_take_all` has yet to read the queue
             self._is_woken = True
             with suppress(RuntimeError):

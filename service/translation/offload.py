@@ -34,17 +34,17 @@ async def run_in_thread(
         NotReadyError: the executor was shut down before the work could begin.
     """
     given_up = threading.Event()
-    left = max(0.0, deadline - clock())
-    too_late = f"not finished within the deadline of {left:.3f} s"
+    seconds_left = max(0.0, deadline - clock())
+    message = f"not finished within the deadline of {seconds_left:.3f} s"
 
     def check() -> None:
         if given_up.is_set():
             raise CancelledError("the result is no longer wanted")
         if clock() > deadline:
-            raise DeadlineExceededError(too_late)
+            raise DeadlineExceededError(message)
 
     try:
-        async with asyncio.timeout(left):  # ends even if no thread becomes free
+        async with asyncio.timeout(seconds_left):  # ends even if no thread becomes free
             run = contextvars.copy_context().run  # so that log lines name the request
             try:
                 result = asyncio.get_running_loop().run_in_executor(executor, run, work, check)
@@ -52,7 +52,7 @@ async def run_in_thread(
                 raise NotReadyError("the service is stopping") from None
             return await result
     except TimeoutError:
-        raise DeadlineExceededError(too_late) from None
+        raise DeadlineExceededError(message) from None
     finally:
         given_up.set()
 

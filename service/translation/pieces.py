@@ -34,28 +34,28 @@ class Pieces:
     def of(cls, sentence: Sentence, request: Preparation) -> Self:
         """Split a sentence and prepare the searches for its pieces."""
         pieces = sentence.pieces
-        places = [place for place in range(0, len(pieces), 2) if has_letter(pieces[place])]
+        indices = [index for index in range(0, len(pieces), 2) if has_letter(pieces[index])]
         sentence, prefix = request.forced(sentence)
         longest = request.decoding.max_decoding_length
         work = []
-        cores = [words_of(pieces[place])[1] for place in places]
+        cores = [words_of(pieces[index])[1] for index in indices]
         for core in cores:
             work.append(request.work(core, longest, prefix, num_hypotheses=1))
             prefix = ()
-        return cls(sentence, pieces, places, cores, work)
+        return cls(sentence, pieces, indices, cores, work)
 
     def joined(self, translations: Sequence[str]) -> str:
         """Return the sentence's translation, given those of the cores."""
         pieces = self.pieces.copy()
-        for place, translation in zip(self.places, translations, strict=True):
-            before, core, behind = words_of(pieces[place])
-            begins = self.sentence.prefix if place == self.places[0] else ""
-            text = piece(core, translation, begins)
-            if place and not before:
-                before = _between(core[0], text[0])
-            if place < len(pieces) - 1 and not behind:
-                behind = _between(core[-1], text[-1])
-            pieces[place] = f"{before}{text}{behind}"
+        for index, translation in zip(self.places, translations, strict=True):
+            leading, core, trailing = words_of(pieces[index])
+            prefix = self.sentence.prefix if index == self.places[0] else ""
+            text = piece(core, translation, prefix)
+            if index and not leading:
+                leading = _between(core[0], text[0])
+            if index < len(pieces) - 1 and not trailing:
+                trailing = _between(core[-1], text[-1])
+            pieces[index] = f"{leading}{text}{trailing}"
         return "".join(pieces)
 
 

@@ -42,20 +42,22 @@ class Pair:
 
     def sentence(self, language: str) -> PivotedSentence:
         """Return both halves as one sentence; `language` is the pivot."""
-        both = [*self.first, *self.second]
-        is_cut = any(one.finish_reason is FinishReason.LENGTH for one in both)
+        sentences = [*self.first, *self.second]
+        is_cut = any(sentence.finish_reason is FinishReason.LENGTH for sentence in sentences)
         # text that a half leaves unchanged is not a sentence there
-        between = [one.target for one in self.first] or [one.source for one in self.second]
-        source = " ".join([one.source for one in self.first] or between)
-        target = " ".join([one.target for one in self.second] or between)
+        pivot_texts = [sentence.target for sentence in self.first]
+        if not pivot_texts:
+            pivot_texts = [sentence.source for sentence in self.second]
+        source = " ".join([sentence.source for sentence in self.first] or pivot_texts)
+        target = " ".join([sentence.target for sentence in self.second] or pivot_texts)
         return PivotedSentence(
             Sentence(source, stages=(Run(source),)),
             targets=(target,),
-            scores=(sum(one.score for one in both),),
+            scores=(sum(sentence.score for sentence in sentences),),
             finish_reason=FinishReason.LENGTH if is_cut else FinishReason.END,
-            recovery=next((one.recovery for one in both if one.recovery), None),
+            recovery=next((sentence.recovery for sentence in sentences if sentence.recovery), None),
             pivot=language,
-            pivot_text=" ".join(between),
+            pivot_text=" ".join(pivot_texts),
         )
 
 
@@ -96,8 +98,8 @@ class Lookahead:
             sentences = self._translator.sentence_translator(
                 self.searcher, request, self._deadline, _at_once
             )
-            found = await sentences.translate(tasks)
-            return Pair([first], [found[at] for at in range(len(tasks))])
+            translated = await sentences.translate(tasks)
+            return Pair([first], [translated[index] for index in range(len(tasks))])
         return None
 
 
@@ -108,24 +110,29 @@ async def _at_once(work: Callable[[Check], Result]) -> Result:
 
 def pairs(first: Sequence[TranslatedSentence], second: Sequence[TranslatedSentence]) -> list[Pair]:
     """Match the sentences of a text's first half with those of its second half."""
-    targets = [one.target.split() for one in first]
-    sources = [one.source.split() for one in second]
-    at, to, found = 0, 0, list[Pair]()
-    while at < len(first) or to < len(second):
-        alike = [
-            (more, others)
-            for more, target in enumerate(targets[at : at + WINDOW])
-            for others, source in enumerate(sources[to : to + WINDOW])
+    targets = [sentence.target.split() for sentence in first]
+    sources = [sentence.source.split() for sentence in second]
+    i, j, matched = 0, 0, list[Pair]()
+    while i < len(first) or j < len(second):
+        equal = [
+            (num_first, num_second)
+            for num_first, target in enumerate(targets[i : i + WINDOW])
+            for num_second, source in enumerate(sources[j : j + WINDOW])
             if target == source
         ]
-        if not alike:
-            return [*found, Pair(first[at:], second[to:])]
-        more, others = min(alike, key=sum)
-        if more or others:
-            found.append(Pair(first[at : at + more], second[to : to + others]))
-        at, to = at + more + 1, to + others + 1
-        found.append(Pair(first[at - 1 : at], second[to - 1 : to]))
-    return found
+        if not equal:
+            return [*matched, Pair(first[i:], second[j:])]
+        num_first, num_second = min(equal, key=sum)
+        if num_first or num_second:
+            matched.append(
+                Pair(
+                    first[i : i + num_first],
+                    second[j : j + num_second],
+                )
+            )
+        i, j = i + num_first + 1, j + num_second + 1
+        matched.append(Pair(first[i - 1 : i], second[j - 1 : j]))
+    return matched
 
 
 def pivoted(text: str, first: Translation, second: Translation, language: str) -> Translation:

@@ -30,7 +30,7 @@ class Task:
     @property
     def tokens(self) -> int:
         """Tokens of its searches, see `tokens_of`."""
-        return sum(tokens_of(*one) for one in self.work)
+        return sum(tokens_of(*work) for work in self.work)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +107,14 @@ class Preparation:
         """
         unknown = self.tokenizers.target.special_ids.get("unk")
         if unknown in self._prefix:
-            lacking = (
-                one for one in text if unknown in self.tokenizers.target.encode([one.strip()])[0]
+            unwritable = (
+                character
+                for character in text
+                if unknown in self.tokenizers.target.encode([character.strip()])[0]
             )
             raise InvalidRequestError(
                 f"Invalid request: target_prefix parameter has characters that the model cannot write: "
-                f"{quoted(''.join(dict.fromkeys(lacking)) or text)}"
+                f"{quoted(''.join(dict.fromkeys(unwritable)) or text)}"
             )
 
     def take_apart(
@@ -135,15 +137,15 @@ class Preparation:
         sentences = tokens = 0
         for text in texts:
             try:
-                document, mine = self._take_apart(text, sentences, tokens, check)
+                document, text_tasks = self._take_apart(text, sentences, tokens, check)
             except TextTooLongError as error:
                 if len(texts) == 1:
                     raise
-                document, mine = Document((text,), problem=str(error)), []
+                document, text_tasks = Document((text,), problem=str(error)), []
             documents.append(document)
-            tasks += mine
-            sentences += sum(len(task.work) for task in mine)
-            tokens += sum(task.tokens for task in mine)
+            tasks += text_tasks
+            sentences += sum(len(task.work) for task in text_tasks)
+            tokens += sum(task.tokens for task in text_tasks)
         return documents, tasks
 
     def _take_apart(
@@ -154,9 +156,9 @@ class Preparation:
         form, ignored = options.format, options.ignored_tags
         splitting = options.splitting or ("sentences" if form == "html" else "all")
 
-        def check_size(more: int) -> None:
+        def check_size(num_more: int) -> None:
             check()
-            self.size_limit.check(sentences + more, tokens)
+            self.size_limit.check(sentences + num_more, tokens)
 
         document = take_apart(text, form, splitting, ignored, self.pipeline, check_size)
         tasks = []
@@ -210,8 +212,8 @@ class Preparation:
         [ids] = self.tokenizers.source.encode([text])
         self._check_length(written or text, len(ids))
         length = max(len(ids), len(prefix)) + self.manifest.decoding.extra_length
-        wanted = num_hypotheses or self.decoding.num_hypotheses
-        options = self._decoding_for(min(length, max_tokens), prefix, wanted)
+        num_wanted = num_hypotheses or self.decoding.num_hypotheses
+        options = self._decoding_for(min(length, max_tokens), prefix, num_wanted)
         end = self.manifest.special_tokens.source_end
         return (*self.direction.prefix, *ids, *end), options
 
@@ -234,40 +236,40 @@ class Preparation:
     def task(self, sentence: Sentence) -> Task:
         """Prepare a sentence, which is cut into clauses if it is long."""
         sentence, prefix = self.forced(sentence)
-        longest, parts = self.decoding.max_decoding_length, [sentence.text]
+        longest, clauses = self.decoding.max_decoding_length, [sentence.text]
         if self.options.splitting != "none":
-            parts = self.pipeline.clauses.cut(sentence.text)
-        most = [longest] * len(parts)
-        if len(parts) > 1 and (self.options.align or sentence.tags):
-            most = self._shares(sentence, parts)
-        if len(prefix) >= most[0]:
-            parts, most = [sentence.text], [longest]
+            clauses = self.pipeline.clauses.cut(sentence.text)
+        max_tokens = [longest] * len(clauses)
+        if len(clauses) > 1 and (self.options.align or sentence.tags):
+            max_tokens = self._shares(sentence, clauses)
+        if len(prefix) >= max_tokens[0]:
+            clauses, max_tokens = [sentence.text], [longest]
         work = [
-            self.work(part, tokens, prefix * (at == 0), written=sentence.as_written)
-            for at, (part, tokens) in enumerate(zip(parts, most, strict=True))
+            self.work(clause, tokens, prefix * (index == 0), written=sentence.as_written)
+            for index, (clause, tokens) in enumerate(zip(clauses, max_tokens, strict=True))
         ]
-        return Task(sentence, parts, work)
+        return Task(sentence, clauses, work)
 
-    def _shares(self, sentence: Sentence, parts: list[str]) -> list[int]:
+    def _shares(self, sentence: Sentence, clauses: list[str]) -> list[int]:
         """Limit the tokens of each clause's translation, so that the aligner can read them all at once.
 
         Raises:
             TextTooLongError: the aligner cannot read the sentence.
         """
-        lengths = [len(ids) for ids in self.tokenizers.source.encode(parts)]
+        lengths = [len(ids) for ids in self.tokenizers.source.encode(clauses)]
         total = sum(lengths)
         self._check_length(sentence.as_written, total)
-        marks = 2 * len(parts)  # punctuation between the clauses
+        marks = 2 * len(clauses)  # punctuation between the clauses
         room = self.manifest.limits.max_target_length - marks
         longest = self.decoding.max_decoding_length
         return [max(1, min(longest, room * length // max(1, total))) for length in lengths]
 
     def _check_length(self, text: str, tokens: int) -> None:
         """Check that the model can read so many tokens; `text` is for the error message."""
-        around = len(self.direction.prefix) + len(self.manifest.special_tokens.source_end)
-        most = self.manifest.limits.max_source_length - around
-        if tokens > most:
+        num_added = len(self.direction.prefix) + len(self.manifest.special_tokens.source_end)
+        limit = self.manifest.limits.max_source_length - num_added
+        if tokens > limit:
             raise TextTooLongError(
-                f"Invalid request: a sentence of {tokens} tokens exceeds the model's limit of {most}: "
+                f"Invalid request: a sentence of {tokens} tokens exceeds the model's limit of {limit}: "
                 f"{quoted(text)}"
             )

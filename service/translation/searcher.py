@@ -81,12 +81,12 @@ class Searcher:
         async with aclosing(self._search(work, deadline, seconds_after)) as arrivals:
             async for arrived in arrivals:
                 found = {}
-                for at, hypotheses in arrived.items():
-                    ids, options = work[at]
+                for index, hypotheses in arrived.items():
+                    ids, options = work[index]
                     if options.no_repeat_ngram_size or not guards.is_suspect(ids, hypotheses[0]):
-                        found[at] = Found(hypotheses)
+                        found[index] = Found(hypotheses)
                     else:
-                        suspect[at] = hypotheses
+                        suspect[index] = hypotheses
                 if found:
                     yield found
         if suspect:
@@ -102,50 +102,51 @@ class Searcher:
         self, work: Sequence[Work], suspect: Mapping[int, list[Hypothesis]], deadline: float
     ) -> dict[int, Found]:
         """Repeat searches with n-gram blocking, and return the better result of each, by index in `work`."""
-        again = [
+        searches = [
             (ids, replace(options, no_repeat_ngram_size=guards.NO_REPEAT_NGRAM_SIZE))
-            for ids, options in (work[at] for at in suspect)
+            for ids, options in (work[index] for index in suspect)
         ]
-        places, found = list(suspect), {at: Found(first) for at, first in suspect.items()}
-        async with aclosing(self._search(again, deadline, 0.0)) as arrivals:
+        indices, found = list(suspect), {index: Found(first) for index, first in suspect.items()}
+        async with aclosing(self._search(searches, deadline, 0.0)) as arrivals:
             async for arrived in arrivals:
-                for number, second in arrived.items():
-                    at = places[number]
-                    if guards.better(work[at][0], suspect[at], second):
-                        found[at] = Found(second, is_repeated=True)
+                for position, second in arrived.items():
+                    index = indices[position]
+                    if guards.better(work[index][0], suspect[index], second):
+                        found[index] = Found(second, is_repeated=True)
         return found
 
     async def _search(
         self, work: Sequence[Work], deadline: float, seconds_after: float
     ) -> AsyncGenerator[dict[int, list[Hypothesis]], None]:
         """Yield the hypotheses of every sentence; if the generator ends early, the others are aborted."""
-        cached = ((at, self.cache.get(item)) for at, item in enumerate(work))
-        known = {at: found for at, found in cached if found is not None}
-        places = [at for at in range(len(work)) if at not in known]
-        sequences = self.engine.submit([work[at] for at in places], deadline, seconds_after)
-        left = max(0.0, deadline - self.engine.clock())
+        cached = ((index, self.cache.get(item)) for index, item in enumerate(work))
+        known = {index: hypotheses for index, hypotheses in cached if hypotheses is not None}
+        missing = [index for index in range(len(work)) if index not in known]
+        sequences = self.engine.submit([work[index] for index in missing], deadline, seconds_after)
+        seconds_left = max(0.0, deadline - self.engine.clock())
         loop = asyncio.get_running_loop()
         arrivals = _Arrivals(sequences, self._mailbox_of(loop))
-        end = loop.call_later(left + GRACE_SECONDS, arrivals.expire)  # in case a step hangs
+        # in case a step hangs
+        timer = loop.call_later(seconds_left + GRACE_SECONDS, arrivals.expire)
         try:
             if known:
                 yield known
             while arrivals.num_missing:
                 arrived = await arrivals.next()
-                done = {places[number]: hypotheses for number, hypotheses in arrived.items()}
-                for at, hypotheses in done.items():
-                    self.cache.put(work[at], hypotheses)
+                done = {missing[position]: hypotheses for position, hypotheses in arrived.items()}
+                for index, hypotheses in done.items():
+                    self.cache.put(work[index], hypotheses)
                 yield done
         except TimeoutError:
             self.engine.abort(sequences)
             raise DeadlineExceededError(
-                f"not finished {GRACE_SECONDS:g} s after the deadline of {left:.3f} s"
+                f"not finished {GRACE_SECONDS:g} s after the deadline of {seconds_left:.3f} s"
             ) from None
         except BaseException:
             self.engine.abort(sequences)
             raise
         finally:
-            end.cancel()
+            timer.cancel()
 
 
 class _Arrivals:
@@ -158,9 +159,9 @@ class _Arrivals:
         self._arrived: dict[int, Future[list[Hypothesis]]] = {}
         self._waiting: asyncio.Future[None] | None = None
         self._is_expired = False
-        for number, sequence in enumerate(sequences):
-            take = partial(self._take, number)
-            sequence.future.add_done_callback(partial(mailbox.post, take))
+        for index, sequence in enumerate(sequences):
+            receive = partial(self._take, index)
+            sequence.future.add_done_callback(partial(mailbox.post, receive))
 
     async def next(self) -> dict[int, list[Hypothesis]]:
         """Wait for at least one result; return those since the last call, by index.

@@ -84,36 +84,42 @@ class SentenceTranslator:
         async with aclosing(self._search(tasks, seconds_after)) as search:
             async for found in search:
                 decoded = await self._off_loop(partial(self._all_decoded, tasks, found))
-                lost |= {at: one for at, one in decoded.items() if one.recovery == "copied"}
-                done = {at: one for at, one in decoded.items() if at not in lost}
+                lost |= {
+                    index: sentence
+                    for index, sentence in decoded.items()
+                    if sentence.recovery == "copied"
+                }
+                done = {index: sentence for index, sentence in decoded.items() if index not in lost}
                 translated |= done
                 on_translated(done)
         if lost:
             protected = await self._with_protection(lost)
-            left = {at: one for at, one in lost.items() if at not in protected}
-            again = lost | protected | await self._in_pieces(left)
-            translated |= again
-            on_translated(again)
+            unprotected = {
+                index: sentence for index, sentence in lost.items() if index not in protected
+            }
+            recovered = lost | protected | await self._in_pieces(unprotected)
+            translated |= recovered
+            on_translated(recovered)
         return translated
 
     async def _search(
         self, attempts: Sequence[Attempt], seconds_after: float = 0.0
     ) -> AsyncGenerator[dict[int, list[Found]], None]:
         """Yield the results of attempts by index, each as soon as all its parts are found."""
-        work = [part for one in attempts for part in one.work]
-        owners = [number for number, one in enumerate(attempts) for _ in one.work]
+        work = [search for attempt in attempts for search in attempt.work]
+        owners = [index for index, attempt in enumerate(attempts) for _ in attempt.work]
         so_far: list[dict[int, Found]] = [{} for _ in attempts]
-        async with aclosing(self._search_parts(work, seconds_after)) as parts:
-            async for found in parts:
-                for at, part in found.items():
-                    so_far[owners[at]][at] = part
-                whole = {
-                    owner: [so_far[owner][at] for at in sorted(so_far[owner])]
-                    for owner in sorted({owners[at] for at in found})
+        async with aclosing(self._search_parts(work, seconds_after)) as results:
+            async for found in results:
+                for position, result in found.items():
+                    so_far[owners[position]][position] = result
+                complete = {
+                    owner: [so_far[owner][position] for position in sorted(so_far[owner])]
+                    for owner in sorted({owners[position] for position in found})
                     if len(so_far[owner]) == len(attempts[owner].work)
                 }
-                if whole:
-                    yield whole
+                if complete:
+                    yield complete
 
     async def _search_parts(
         self, work: Sequence[Work], seconds_after: float
@@ -126,16 +132,16 @@ class SentenceTranslator:
             async with aclosing(search):
                 async for found in search:
                     looked_up = await self._unknown_words.looked_up(chunk, found, self._deadline)
-                    yield {start + at: one for at, one in looked_up.items()}
+                    yield {start + index: result for index, result in looked_up.items()}
 
     def _all_decoded(
         self, tasks: Sequence[Task], found: Mapping[int, list[Found]], check: Check
     ) -> Translated:
         """Return the translations of the tasks in `found`, by index."""
         translated = {}
-        for at, clauses in found.items():
+        for index, clauses in found.items():
             check()
-            translated[at] = self._decoded(tasks[at], clauses)
+            translated[index] = self._decoded(tasks[index], clauses)
         return translated
 
     def _decoded(self, task: Task, found: list[Found]) -> TranslatedSentence:
@@ -144,64 +150,74 @@ class SentenceTranslator:
         Its n-th best translation consists of the n-th best ones of its clauses. If all are excluded, the
         source is copied.
         """
-        sentence, kept, rejected = task.sentence, [], ""
+        sentence, accepted, rejected = task.sentence, [], ""
         texts = self._texts(task.clauses, found)
         for rank in range(max(map(len, texts))):
-            parts = [ranked(clause, rank) for clause in texts]
-            text = sentence.pipeline.clauses.join(task.clauses, parts) if all(parts) else ""
+            translated_clauses = [ranked(clause, rank) for clause in texts]
+            text = ""
+            if all(translated_clauses):
+                text = sentence.pipeline.clauses.join(task.clauses, translated_clauses)
             if text and sentence.came_through(text):
-                kept.append((text, sum(ranked(one.hypotheses, rank).score for one in found)))
+                score = sum(ranked(result.hypotheses, rank).score for result in found)
+                accepted.append((text, score))
             rejected = rejected or text
-        if not kept:
+        if not accepted:
             score = sum(clause.hypotheses[0].score for clause in found)
             return TranslatedSentence(
                 sentence, (sentence.text,), (score,), recovery="copied", rejected=rejected
             )
-        targets, scores = zip(*kept, strict=True)
-        is_cut = any(one.hypotheses[0].finish_reason is FinishReason.LENGTH for one in found)
+        targets, scores = zip(*accepted, strict=True)
+        is_cut = any(result.hypotheses[0].finish_reason is FinishReason.LENGTH for result in found)
         finish_reason = FinishReason.LENGTH if is_cut else FinishReason.END
-        recovery: Recovery | None = "repetition" if any(one.is_repeated for one in found) else None
+        is_repeated = any(result.is_repeated for result in found)
+        recovery: Recovery | None = "repetition" if is_repeated else None
         return TranslatedSentence(sentence, targets, scores, finish_reason, recovery)
 
     def _texts(self, sources: Sequence[str], found: Sequence[Found]) -> list[list[str]]:
         """Return the texts of each source's hypotheses."""
         return [
-            self._tokenizers.translations(source, [one.ids for one in hit.hypotheses], hit.attended)
-            for source, hit in zip(sources, found, strict=True)
+            self._tokenizers.translations(
+                source, [hypothesis.ids for hypothesis in result.hypotheses], result.attended
+            )
+            for source, result in zip(sources, found, strict=True)
         ]
 
     async def _with_protection(self, lost: Translated) -> Translated:
         """Translate sentences again, with more protected parts; return those that lost nothing."""
         request = self._request
 
-        def prepare(one: TranslatedSentence) -> Task | None:
-            sentence = one.sentence.with_more_protected(one.rejected)
-            return request.task(sentence) if sentence else None
+        def prepare(sentence: TranslatedSentence) -> Task | None:
+            protected = sentence.sentence.with_more_protected(sentence.rejected)
+            return request.task(protected) if protected else None
 
         def read(
             _: TranslatedSentence, task: Task, found: list[Found]
         ) -> TranslatedSentence | None:
-            again = self._decoded(task, found)
-            return None if again.recovery == "copied" else replace(again, recovery="protected")
+            translated = self._decoded(task, found)
+            if translated.recovery == "copied":
+                return None
+            return replace(translated, recovery="protected")
 
         return await self._again(lost, prepare, read)
 
     async def _in_pieces(self, lost: Translated) -> Translated:
         """Translate sentences in pieces around their protected parts, up to MAX_PIECES in all."""
-        left = MAX_PIECES
+        remaining = MAX_PIECES
 
-        def prepare(one: TranslatedSentence) -> Pieces | None:
-            nonlocal left
-            sentence = one.sentence.in_pieces(one.rejected)
-            if sentence is None or len(sentence.stand_ins) >= left:
+        def prepare(sentence: TranslatedSentence) -> Pieces | None:
+            nonlocal remaining
+            split_sentence = sentence.sentence.in_pieces(sentence.rejected)
+            if split_sentence is None or len(split_sentence.stand_ins) >= remaining:
                 return None
-            pieces = Pieces.of(sentence, self._request)
-            left -= len(pieces.work)
+            pieces = Pieces.of(split_sentence, self._request)
+            remaining -= len(pieces.work)
             return pieces
 
-        def read(one: TranslatedSentence, pieces: Pieces, found: list[Found]) -> TranslatedSentence:
+        def read(
+            sentence: TranslatedSentence, pieces: Pieces, found: list[Found]
+        ) -> TranslatedSentence:
             target = pieces.joined([texts[0] for texts in self._texts(pieces.cores, found)])
-            return replace(one, sentence=pieces.sentence, targets=(target,), recovery="pieces")
+            return replace(sentence, sentence=pieces.sentence, targets=(target,), recovery="pieces")
 
         return await self._again(lost, prepare, read)
 
@@ -219,10 +235,10 @@ class SentenceTranslator:
 
         def prepare_all(check: Check) -> dict[int, Attempt]:
             attempts = {}
-            for at, one in lost.items():
+            for index, sentence in lost.items():
                 check()
-                if (attempt := prepare(one)) is not None:
-                    attempts[at] = attempt
+                if (attempt := prepare(sentence)) is not None:
+                    attempts[index] = attempt
             return attempts
 
         attempts = await self._off_loop(prepare_all) if lost else {}
@@ -230,17 +246,17 @@ class SentenceTranslator:
             return {}
         found: dict[int, list[Found]] = {}
         async with aclosing(self._search(list(attempts.values()))) as search:
-            async for some in search:
-                found |= some
+            async for results in search:
+                found |= results
 
         def read_all(check: Check) -> Translated:
             translated = {}
-            for number, (at, attempt) in enumerate(attempts.items()):
+            for position, (index, attempt) in enumerate(attempts.items()):
                 check()
                 # an attempt without searches has found nothing
-                one = read(lost[at], attempt, found.get(number, []))
-                if one is not None:
-                    translated[at] = one
+                sentence = read(lost[index], attempt, found.get(position, []))
+                if sentence is not None:
+                    translated[index] = sentence
             return translated
 
         return await self._off_loop(read_all)

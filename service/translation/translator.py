@@ -132,10 +132,10 @@ class ModelTranslator:
             align = options.align and self.aligner.attention is not None
             aligned = [task.sentence.text for task in tasks if align or task.sentence.tags]
             with self.aligner.promised(aligned, ranks) as promise:
-                after = promise.seconds
+                seconds_after = promise.seconds
                 report = _reporter(documents, on_sentence) if on_sentence else lambda _: None
-                found = await sentences.translate(tasks, after, report)
-                translated = [found[at] for at in range(len(tasks))]
+                found = await sentences.translate(tasks, seconds_after, report)
+                translated = [found[index] for index in range(len(tasks))]
                 if aligned:
                     translated = await self.aligner.align(
                         translated, direction.around, align, deadline, promise
@@ -157,11 +157,11 @@ class ModelTranslator:
             self.observer.on_prepared(seconds)
             return prepared
         with self._backlog.promised(size) as promise:
-            left = deadline - self.searcher.engine.clock()
-            if LEAST_MARGIN * promise.seconds > left:
+            seconds_left = deadline - self.searcher.engine.clock()
+            if LEAST_MARGIN * promise.seconds > seconds_left:
                 raise QueueFullError(
                     f"it would take about {promise.seconds:.1f} s to read the text, and the deadline is "
-                    f"{left:.1f} s from now",
+                    f"{seconds_left:.1f} s from now",
                     promise.seconds,
                 )
             prepared, seconds = await self._run(True, deadline, prepare)
@@ -224,15 +224,15 @@ def _reporter(
     documents: Sequence[Document], on_sentence: OnSentence
 ) -> Callable[[Translated], None]:
     """Return a function that calls `on_sentence` with the indices of text and sentence added."""
-    places = [
+    positions = [
         (text, segment)
         for text, document in enumerate(documents)
         for segment in range(len(document.sentences))
     ]
 
     def report(done: Translated) -> None:
-        for at, one in done.items():
-            on_sentence(SentenceResult(*places[at], one))
+        for index, sentence in done.items():
+            on_sentence(SentenceResult(*positions[index], sentence))
 
     return report
 
@@ -244,19 +244,21 @@ def _assemble(
     check: Check,
 ) -> list[Translation]:
     """Reassemble texts; the n-th best translation of a text consists of its sentences' n-th best ones."""
-    rest = iter(translated)
+    remaining = iter(translated)
     translations = []
     for document in documents:
-        sentences = tuple(next(rest) for _ in document.sentences)
-        ranks = []
+        sentences = tuple(next(remaining) for _ in document.sentences)
+        texts = []
         for rank in range(count):
             check()
-            ranks.append(document.assemble([_translated(one, rank) for one in sentences]))
-        others = tuple(dict.fromkeys(text for text in ranks[1:] if text != ranks[0]))
-        translations.append(Translation(ranks[0], others, sentences, problem=document.problem))
+            texts.append(document.assemble([_translated(sentence, rank) for sentence in sentences]))
+        alternatives = tuple(dict.fromkeys(text for text in texts[1:] if text != texts[0]))
+        translations.append(
+            Translation(texts[0], alternatives, sentences, problem=document.problem)
+        )
     return translations
 
 
-def _translated(one: TranslatedSentence, rank: int) -> Run:
-    alignment = ranked(one.alignments, rank) if one.alignments else None
-    return one.sentence.translated(ranked(one.targets, rank), alignment)
+def _translated(sentence: TranslatedSentence, rank: int) -> Run:
+    alignment = ranked(sentence.alignments, rank) if sentence.alignments else None
+    return sentence.sentence.translated(ranked(sentence.targets, rank), alignment)

@@ -58,13 +58,13 @@ class TranslationOptions:
         Raises:
             InvalidRequestError: a value has a wrong type, is out of its range, or not among its choices.
         """
-        for name, kind, described, least, most in _RANGES:
+        for name, kind, description, least, most in _RANGES:
             value = getattr(self, name)
             if value is None and self.__dataclass_fields__[name].default is None:
                 continue
             is_number = isinstance(value, kind)
             if not is_number:
-                raise _impossible(name, described, value)
+                raise _impossible(name, description, value)
             if not least <= value <= most:
                 allowed = f">= {least}" if most == inf else f"between {least} and {most}"
                 raise _impossible(name, allowed, value)
@@ -80,22 +80,22 @@ class TranslationOptions:
         object.__setattr__(self, "ignored_tags", tuple(self.ignored_tags))
         tags = (("ignored_tags", tag) for tag in self.ignored_tags)
         for name, text in (("target_prefix", self.target_prefix), *tags):
-            if (place := unpaired_surrogate(text)) is not None:
+            if (position := unpaired_surrogate(text)) is not None:
                 raise InvalidRequestError(
-                    f"Invalid request: {name} parameter has an unpaired surrogate at character {place}"
+                    f"Invalid request: {name} parameter has an unpaired surrogate at character {position}"
                 )
 
 
-def _are_strings(given: object) -> bool:
+def _are_strings(value: object) -> bool:
     """Check for a collection of strings. A string is not one, though its items are strings, too."""
-    if isinstance(given, str) or not isinstance(given, Collection):
+    if isinstance(value, str) or not isinstance(value, Collection):
         return False
-    return all(isinstance(one, str) for one in given)
+    return all(isinstance(item, str) for item in value)
 
 
-def _impossible(name: str, allowed: str, given: object) -> InvalidRequestError:
+def _impossible(name: str, allowed: str, value: object) -> InvalidRequestError:
     return InvalidRequestError(
-        f"Invalid request: {name} parameter must be {allowed}, but is {quoted(given)}"
+        f"Invalid request: {name} parameter must be {allowed}, but is {quoted(value)}"
     )
 
 
@@ -114,8 +114,8 @@ class TranslatedSentence:
     """If the source was copied, the best translation, in which something was lost."""
 
     def __repr__(self) -> str:
-        shown = ("source", "target", "score", "finish_reason", "recovery")
-        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
+        names = ("source", "target", "score", "finish_reason", "recovery")
+        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
         return f"{type(self).__name__}({values})"
 
     @property
@@ -184,7 +184,7 @@ class Translation:
     @property
     def score(self) -> float:
         """The mean of the sentences' scores; 0, which means certain, without sentences."""
-        return fmean(one.score for one in self.sentences) if self.sentences else 0.0
+        return fmean(sentence.score for sentence in self.sentences) if self.sentences else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,27 +33,31 @@ class UnknownWords:
         """
         if self._unknown_id is None or self._aligner.attention is None:
             return found
-        places = [at for at, one in found.items() if any(map(self._has_unknown, one.hypotheses))]
-        if not places:
+        indices = [
+            index
+            for index, result in found.items()
+            if any(map(self._has_unknown, result.hypotheses))
+        ]
+        if not indices:
             return found
 
         tokens = [
-            len(work[at][0]) + len(one.ids)
-            for at in places
-            for one in found[at].hypotheses
-            if self._has_unknown(one)
+            len(work[index][0]) + len(hypothesis.ids)
+            for index in indices
+            for hypothesis in found[index].hypotheses
+            if self._has_unknown(hypothesis)
         ]
         cost = CHARACTERS_A_PAIR * len(tokens) + CHARACTERS_A_TOKEN * sum(tokens)
 
         def look(check: Check) -> dict[int, Found]:
-            seen = {}
-            for at in places:
+            completed = {}
+            for index in indices:
                 attended = []
-                for hypothesis in found[at].hypotheses:
+                for hypothesis in found[index].hypotheses:
                     check()
-                    attended.append(self._attended(work[at][0], hypothesis))
-                seen[at] = replace(found[at], attended=tuple(attended))
-            return seen
+                    attended.append(self._attended(work[index][0], hypothesis))
+                completed[index] = replace(found[index], attended=tuple(attended))
+            return completed
 
         return {**found, **await self._aligner.run(look, cost, deadline)}
 
@@ -67,5 +71,5 @@ class UnknownWords:
         weights = self._aligner.attended(source, hypothesis.ids, self._direction.around)
         if weights is None or not weights.size:
             return ()
-        at = [place for place, id in enumerate(hypothesis.ids) if id == self._unknown_id]
-        return tuple(weights[at].argmax(axis=1).tolist())
+        unknown = [position for position, id in enumerate(hypothesis.ids) if id == self._unknown_id]
+        return tuple(weights[unknown].argmax(axis=1).tolist())

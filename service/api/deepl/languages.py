@@ -50,10 +50,10 @@ async def list_languages(
     request: Request, service: ServicesDependency, models: ModelsDependency
 ) -> list[DeepLLanguage]:
     """List the source languages, or with `type=target` the target languages."""
-    asked = parse(LanguagesRequest, await entered_fields(request, service.gate))
-    if asked.type not in ("source", "target"):
+    parameters = parse(LanguagesRequest, await entered_fields(request, service.gate))
+    if parameters.type not in ("source", "target"):
         raise InvalidRequestError("Value for 'type' not supported.")
-    if asked.type == "source":
+    if parameters.type == "source":
         codes = sorted({languages.parse(code).language for code in models.sources})
         return [DeepLLanguage(language=code.upper(), name=languages.name(code)) for code in codes]
     names = {
@@ -74,10 +74,10 @@ async def list_resource_languages(
     request: Request, service: ServicesDependency, models: ModelsDependency
 ) -> list[ResourceLanguage]:
     """List all languages, with the sides and features of each; only `translate_text` has any."""
-    asked = parse(ResourceLanguagesRequest, await entered_fields(request, service.gate))
-    if asked.resource is None:
+    parameters = parse(ResourceLanguagesRequest, await entered_fields(request, service.gate))
+    if parameters.resource is None:
         raise MissingParameterError("Bad request. Reason: Value for 'resource' missing.")
-    if asked.resource != "translate_text":
+    if parameters.resource != "translate_text":
         return []
     sources = {languages.parse(code).language for code in models.sources}
     targets = {variant for code in models.targets for variant in (code, *_VARIANTS.get(code, ()))}

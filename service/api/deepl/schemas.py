@@ -26,9 +26,11 @@ def _as_names(value: object) -> object:
     """Return a list of names, from names separated by commas, a list of these, or null."""
     if value is None:
         return []
-    parts = value if isinstance(value, list) else [value]
-    names = [part.split(",") if isinstance(part, str) else [part] for part in parts]
-    return [name.strip() if isinstance(name, str) else name for some in names for name in some]
+    values = value if isinstance(value, list) else [value]
+    names: list[object] = []
+    for item in values:
+        names += item.split(",") if isinstance(item, str) else [item]
+    return [name.strip() if isinstance(name, str) else name for name in names]
 
 
 class TranslateRequest(BaseModel):

@@ -80,8 +80,8 @@ class InferRequest(BaseModel):
     @property
     def is_answered_in_binary(self) -> bool:
         """Whether the translations are returned as bytes after the JSON."""
-        asked = self.outputs[0].parameters.binary_data if self.outputs else None
-        return self.parameters.binary_data_output if asked is None else asked
+        binary_data = self.outputs[0].parameters.binary_data if self.outputs else None
+        return self.parameters.binary_data_output if binary_data is None else binary_data
 
 
 class InferResponse(BaseModel):
@@ -115,12 +115,12 @@ async def infer(name: ModelName, request: Request) -> Response:
     """Translate texts by one model."""
     service = services(request)
     service.gate.enter(request)
-    asked, binary = await _read_request(request)
-    texts = asked.inputs[0].texts(binary)
+    body, binary = await _read_request(request)
+    texts = body.inputs[0].texts(binary)
     translations = await unless_client_leaves(
-        request, _translations(service, name, texts, asked.parameters.model_extra or {})
+        request, _translations(service, name, texts, body.parameters.model_extra or {})
     )
-    return _answer(name, asked, translations)
+    return _answer(name, body, translations)
 
 
 @router.post("/models/{name}/versions/{version}/infer", **_DOCUMENTED)
@@ -140,13 +140,13 @@ async def _read_request(request: Request) -> tuple[InferRequest, bytes]:
             f"Invalid request: inputs parameter must be a list of one tensor, {NAME}"
         )
     parse(InputTensor, inputs[0])  # on its own, so that an error names the field in it
-    asked = parse(InferRequest, fields)
-    for output in asked.outputs:
+    body = parse(InferRequest, fields)
+    for output in body.outputs:
         if output.name != NAME:
             raise InvalidRequestError(
                 f"Invalid request: no output is named {shortened(output.name)}, only {NAME}"
             )
-    return asked, binary
+    return body, binary
 
 
 async def _translations(
@@ -158,13 +158,13 @@ async def _translations(
         raise InvalidRequestError(f"Invalid request: {unsupported} parameter is not supported here")
     if not texts:
         return []
-    wanted = {field: parameters[field] for field in PARAMETERS & parameters.keys()}
-    body = parse(TranslateRequest, {**wanted, "text": texts})
+    given = {field: parameters[field] for field in PARAMETERS & parameters.keys()}
+    body = parse(TranslateRequest, {**given, "text": texts})
     timeout = timeout_of(body.timeout_seconds, service.settings.request_timeout_seconds)
     return await models.translate(body.texts, body.source, body.target, options_of(body), timeout)
 
 
-def _answer(name: str, asked: InferRequest, translations: list[Translation]) -> Response:
+def _answer(name: str, body: InferRequest, translations: list[Translation]) -> Response:
     """Return the answer: JSON, with the translations in it or as bytes after it."""
     texts = [translation.text for translation in translations]
     problems = {
@@ -172,8 +172,8 @@ def _answer(name: str, asked: InferRequest, translations: list[Translation]) -> 
         for number, translation in enumerate(translations)
         if translation.problem
     }
-    output = OutputTensor(name=NAME, shape=asked.inputs[0].shape, datatype="BYTES")
-    binary = packed(texts) if asked.is_answered_in_binary else None
+    output = OutputTensor(name=NAME, shape=body.inputs[0].shape, datatype="BYTES")
+    binary = packed(texts) if body.is_answered_in_binary else None
     if binary is None:
         output.data = texts
     else:
@@ -182,7 +182,7 @@ def _answer(name: str, asked: InferRequest, translations: list[Translation]) -> 
         InferResponse(
             model_name=name,
             model_version=ONE,
-            id=asked.id,
+            id=body.id,
             parameters=problems or None,
             outputs=[output],
         )

@@ -57,7 +57,7 @@ async def server() -> ServerMetadata:
 @router.get("/models", responses=_UNREADY)
 async def names(models: ModelsDependency) -> ModelNames:
     """List the names of all models, loaded or not, in KServe's format."""
-    return ModelNames(models=[one.bundle.manifest.name for one in models.described])
+    return ModelNames(models=[model.bundle.manifest.name for model in models.described])
 
 
 @router.post("/repository/index", responses=_UNREADY)
@@ -65,12 +65,12 @@ async def index(models: ModelsDependency) -> list[IndexedModel]:
     """List all models and whether they are loaded, in Triton's format; others are loaded on demand."""
     return [
         IndexedModel(
-            name=one.bundle.manifest.name,
+            name=model.bundle.manifest.name,
             version=ONE,
-            state="READY" if one.loaded else "UNAVAILABLE",
-            reason=one.failure or ("" if one.loaded else "unloaded"),
+            state="READY" if model.loaded else "UNAVAILABLE",
+            reason=model.failure or ("" if model.loaded else "unloaded"),
         )
-        for one in models.described
+        for model in models.described
     ]
 
 
@@ -96,10 +96,10 @@ async def model_version(
 @router.get("/models/{name}/ready", responses=_UNKNOWN)
 async def model_ready(name: ModelName, models: ModelsDependency) -> ModelReady:
     """Return 200 if a model can be used: its engine works, or it will be loaded on demand."""
-    found = find(models, name)
-    if not found.is_alive:
+    model = find(models, name)
+    if not model.is_alive:
         raise EngineDeadError(f"the engine of {name} is not working")
-    [described] = found.described
+    [described] = model.described
     if described.failure:
         raise ModelUnavailableError(described.failure)
     return ModelReady(name=name, ready=True)
@@ -131,7 +131,7 @@ def find(models: ModelSet, name: str) -> ModelSet:
     Raises:
         HTTPException: 404, no model has this name.
     """
-    found = models.named(name)
-    if found is None:
+    model = models.named(name)
+    if model is None:
         raise HTTPException(HTTPStatus.NOT_FOUND, f"no model is named {shortened(name)}")
-    return found
+    return model

@@ -61,13 +61,13 @@ class InputTensor(BaseModel):
             raise InvalidRequestError(
                 "Invalid request: an input must have either data or binary_data_size"
             )
-        found = _flat(self.data, len(self.shape)) if self.data is not None else _unpacked(binary)
-        if len(found) != math.prod(self.shape):
+        elements = _flat(self.data, len(self.shape)) if self.data is not None else _unpacked(binary)
+        if len(elements) != math.prod(self.shape):
             raise InvalidRequestError(
                 f"Invalid request: a tensor of shape {self.shape} has {math.prod(self.shape)} elements, "
-                f"but data has {len(found)}"
+                f"but data has {len(elements)}"
             )
-        return found
+        return elements
 
 
 class OutputTensor(BaseModel):
@@ -86,16 +86,16 @@ def split(request: Request, body: bytes) -> tuple[bytes, bytes]:
     Raises:
         InvalidRequestError: the header field with the length of the JSON is invalid.
     """
-    given = request.headers.get(JSON_LENGTH, "")
-    if not given:
+    length = request.headers.get(JSON_LENGTH, "")
+    if not length:
         return body, b""
     # 19 digits are enough for any valid length
-    if not (given.isascii() and given.isdigit()) or int(given[:19]) > len(body):
+    if not (length.isascii() and length.isdigit()) or int(length[:19]) > len(body):
         raise InvalidRequestError(
             f"Invalid request: {JSON_LENGTH} must be a length of at most {len(body)} bytes, but is "
-            f"{shortened(given)}"
+            f"{shortened(length)}"
         )
-    return body[: int(given)], body[int(given) :]
+    return body[: int(length)], body[int(length) :]
 
 
 def packed(texts: Sequence[str]) -> bytes:
@@ -105,7 +105,7 @@ def packed(texts: Sequence[str]) -> bytes:
     b'\x02\x00\x00\x00\xc3\xa9\x00\x00\x00\x00'
     """
     encoded = [text.encode() for text in texts]
-    return b"".join(len(one).to_bytes(_LENGTH_BYTES, "little") + one for one in encoded)
+    return b"".join(len(text).to_bytes(_LENGTH_BYTES, "little") + text for text in encoded)
 
 
 def _unpacked(binary: bytes) -> list[str]:
@@ -119,7 +119,7 @@ def _unpacked(binary: bytes) -> list[str]:
             `MAX_TEXTS`.
     """
     try:
-        return [one.decode() for one in _elements(binary)]
+        return [element.decode() for element in _elements(binary)]
     except UnicodeDecodeError as error:
         raise InvalidRequestError(
             f"Invalid request: binary data are not valid UTF-8: {error.reason}"
@@ -127,20 +127,20 @@ def _unpacked(binary: bytes) -> list[str]:
 
 
 def _elements(binary: bytes) -> Iterator[bytes]:
-    at = number = 0
-    while at < len(binary):
-        begin = at + _LENGTH_BYTES
-        end = begin + int.from_bytes(binary[at:begin], "little")
-        if end > len(binary) or begin > len(binary):
+    position = number = 0
+    while position < len(binary):
+        start = position + _LENGTH_BYTES
+        end = start + int.from_bytes(binary[position:start], "little")
+        if end > len(binary) or start > len(binary):
             raise InvalidRequestError(
-                f"Invalid request: binary data end within element {number}, which begins at byte {at}"
+                f"Invalid request: binary data end within element {number}, which begins at byte {position}"
             )
         if number == MAX_TEXTS:
             raise InvalidRequestError(
                 f"Invalid request: binary data must have at most {MAX_TEXTS} elements"
             )
-        yield binary[begin:end]
-        at, number = end, number + 1
+        yield binary[start:end]
+        position, number = end, number + 1
 
 
 def _flat(data: list[Any], dimensions: int) -> list[Any]:
@@ -148,5 +148,5 @@ def _flat(data: list[Any], dimensions: int) -> list[Any]:
     for _ in range(dimensions - 1):
         if not data or not all(isinstance(row, list) for row in data):
             break
-        data = [one for row in data for one in row]
+        data = [item for row in data for item in row]
     return data

@@ -82,8 +82,8 @@ class RequestContext:
             nonlocal start, has_ended
             is_start = message["type"] == "http.response.start"
             if is_start:
-                own = identifying(identity, scope["path"])
-                message["headers"] = [*message.get("headers", ()), *own]
+                id_fields = identifying(identity, scope["path"])
+                message["headers"] = [*message.get("headers", ()), *id_fields]
             await send(message)  # it may wait for the client to read, and be cancelled
             if is_start:
                 start = message
@@ -106,16 +106,18 @@ class RequestContext:
             seconds = time.perf_counter() - started
             self.in_flight -= 1
             route = getattr(scope.get("route"), "path", "unmatched")
-            own = start["status"] if start else HTTPStatus.INTERNAL_SERVER_ERROR.value
-            status, error = scope.get(SENT_STATUS, own), scope.get(ERROR_CODE, "")
+            own_status = start["status"] if start else HTTPStatus.INTERNAL_SERVER_ERROR.value
+            status, error = scope.get(SENT_STATUS, own_status), scope.get(ERROR_CODE, "")
             self.access_log.record(method, route, status, seconds, error)
 
 
 def identity_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
     """Return the id of a request: the client's if it is valid, otherwise a new one."""
-    given = dict(headers).get(b"x-request-id", b"")
+    client_id = dict(headers).get(b"x-request-id", b"")
+    if _ACCEPTABLE_ID.fullmatch(client_id):
+        return client_id
     # ids must be unique but need not be secret, so the operating system's generator is not needed
-    return given if _ACCEPTABLE_ID.fullmatch(given) else b"%032x" % random.getrandbits(128)
+    return b"%032x" % random.getrandbits(128)
 
 
 def _is_event_stream(start: Message) -> bool:
@@ -132,8 +134,8 @@ async def _cut_off(scope: Scope, receive: Receive, send: Send, streams: bool) ->
     message, code = "the service has stopped before this was done", NotReadyError.code
     if streams:
         scope.setdefault(ERROR_CODE, code)
-        last = error_event(message, code).encode()
-        await send({"type": "http.response.body", "body": last, "more_body": False})
+        event = error_event(message, code).encode()
+        await send({"type": "http.response.body", "body": event, "more_body": False})
         return
     status = HTTPStatus.SERVICE_UNAVAILABLE
     scope.setdefault(SENT_STATUS, status.value)  # even if the client does not read it any more

@@ -14,7 +14,7 @@ class Cors(CORSMiddleware):
 
     def preflight_response(self, request_headers: Headers) -> Response:
         """Return what is allowed, whether or not it covers the request."""
-        found = super().preflight_response(request_headers).headers
+        fields = super().preflight_response(request_headers).headers
         return Response(
-            headers={name: found[name] for name in found if name.startswith(("access", "vary"))}
+            headers={name: fields[name] for name in fields if name.startswith(("access", "vary"))}
         )

@@ -49,6 +49,6 @@ class EarlyRefusal:
         seconds: float,
     ) -> None:
         response.raw_headers += identifying(identity, path)
-        before = request_id.set(identity.decode())
+        token = request_id.set(identity.decode())
         self.access_log.record(method, route, response.status_code, seconds, response.code)
-        request_id.reset(before)  # other requests of the connection have ids of their own
+        request_id.reset(token)  # other requests of the connection have ids of their own

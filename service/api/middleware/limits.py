@@ -106,18 +106,18 @@ class BodyLimit:
             if not message.get("more_body", False):
                 return None
 
-    def _refusal_by_size(self, size: int, own: int) -> Refusal | None:
-        """Return a refusal if a body of `size` bytes is too large; `own` of them are counted in `held`."""
+    def _refusal_by_size(self, size: int, num_counted: int) -> Refusal | None:
+        """Return a refusal if a body of `size` bytes is too large; `held` includes `num_counted` of them."""
         if size > self.limit:
             message = (
                 f"Invalid request: the body has at least {size} bytes, the limit is {self.limit}"
             )
             return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message, "body_too_large"
-        others = self.held - own
-        if size > SMALL_BODY_BYTES and others + size > self.total:
+        num_others = self.held - num_counted
+        if size > SMALL_BODY_BYTES and num_others + size > self.total:
             message = (
                 f"Slowdown: request bodies in memory would exceed {self.total} bytes "
-                f"({others} held, {size} more)"
+                f"({num_others} held, {size} more)"
             )
             return HTTPStatus.TOO_MANY_REQUESTS, message, "bodies_too_large"
         return None

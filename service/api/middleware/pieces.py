@@ -21,9 +21,10 @@ class Pieces:
             if len(body) <= PIECE_BYTES:
                 await send(message)
                 return
-            last = (len(body) - 1) // PIECE_BYTES * PIECE_BYTES
-            for at in range(0, last, PIECE_BYTES):
-                await send({**message, "body": body[at : at + PIECE_BYTES], "more_body": True})
-            await send({**message, "body": body[last:]})
+            last_start = (len(body) - 1) // PIECE_BYTES * PIECE_BYTES
+            for start in range(0, last_start, PIECE_BYTES):
+                piece = body[start : start + PIECE_BYTES]
+                await send({**message, "body": piece, "more_body": True})
+            await send({**message, "body": body[last_start:]})
 
         await self.app(scope, receive, send_pieces)

@@ -24,7 +24,7 @@ class Targets:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        path, raw = _paths_of(scope)
+        path, raw_path = _paths_of(scope)
         version = scope.get("http_version", "1.1")
         if not version.startswith("1."):  # a higher minor version is read as 1.1 (RFC 9110, 6.2)
             message = f"HTTP/{version} is not supported, HTTP/1.1 is"
@@ -34,7 +34,7 @@ class Targets:
             await refusal(scope, receive, send)
             return
         if path != scope["path"]:  # changed in place, so that outer middleware sees it, too
-            scope["path"], scope["raw_path"] = path, raw.encode("latin-1")
+            scope["path"], scope["raw_path"] = path, raw_path.encode("latin-1")
         if scope["method"] != "HEAD":
             await self.app(scope, receive, send)
             return
@@ -52,10 +52,10 @@ def _paths_of(scope: Scope) -> tuple[str, str]:
     A path with needless percent-encoding stays encoded, so that no route matches it. Otherwise a client could
     reach a path by an encoding that a proxy's rules for this path do not match.
     """
-    raw = scope.get("raw_path")
-    if not raw:
+    raw_path = scope.get("raw_path")
+    if not raw_path:
         return _normalized(scope["path"]), ""
-    normalized = _normalized(raw.decode("latin-1"))
+    normalized = _normalized(raw_path.decode("latin-1"))
     return normalized if _NEEDLESS.search(normalized) else unquote(normalized), normalized
 
 

@@ -65,13 +65,15 @@ async def translate(request: Request) -> Response:
     body = parse(TranslateRequest, await fields_of(request, service.gate.enter))
     models = service.models
     timeout = timeout_of(body.timeout_seconds, service.settings.request_timeout_seconds)
-    asked = (body.texts, body.source, body.target, options_of(body), timeout)
+    arguments = (body.texts, body.source, body.target, options_of(body), timeout)
     accepted = preferred(field_of(request.scope, b"accept"), (JSON, PLAIN, EVENT_STREAM))
     if accepted == EVENT_STREAM:
-        return await streamed(request, models.stream(*asked), partial(_written, body))
-    translations = await unless_client_leaves(request, models.translate(*asked))
+        return await streamed(request, models.stream(*arguments), partial(_written, body))
+    translations = await unless_client_leaves(request, models.translate(*arguments))
     if accepted == PLAIN:
-        return PlainTextResponse("\n".join(one.text for one in all_translated(translations)))
+        return PlainTextResponse(
+            "\n".join(translation.text for translation in all_translated(translations))
+        )
     return Response(await _written(body, translations), media_type=JSON)
 
 
@@ -83,8 +85,8 @@ async def detect(
     body = parse(DetectRequest, await fields_of(request, service.gate.enter))
     best, *others = models.detector.detect(body.text)
     return [
-        DetectedLanguage(confidence=one.confidence, language=one.language)
-        for one in (best, *(one for one in others if one.confidence >= MIN_CONFIDENCE))
+        DetectedLanguage(confidence=guess.confidence, language=guess.language)
+        for guess in (best, *(guess for guess in others if guess.confidence >= MIN_CONFIDENCE))
     ]
 
 
@@ -154,17 +156,17 @@ def options_of(body: TranslateRequest) -> TranslationOptions:
     )
 
 
-def timeout_of(asked: float | None, limit: float) -> float:
+def timeout_of(requested: float | None, limit: float) -> float:
     """Return a request's time limit in seconds: the one it asks for, or the operator's.
 
     Raises:
         LimitExceededError: the request asks for more than the operator's limit.
     """
-    if asked is not None and asked > limit:
+    if requested is not None and requested > limit:
         raise LimitExceededError(
-            f"Invalid request: timeout_seconds parameter must be <= {limit:g}, but is {asked:g}"
+            f"Invalid request: timeout_seconds parameter must be <= {limit:g}, but is {requested:g}"
         )
-    return asked or limit
+    return requested or limit
 
 
 async def _written(body: TranslateRequest, translations: list[Translation]) -> str:
@@ -181,26 +183,30 @@ def _response(body: TranslateRequest, translations: list[Translation]) -> Transl
     texts = [translation.text for translation in translations]
     alternatives = [list(translation.alternatives) for translation in translations]
     detected = [
-        DetectedLanguage(confidence=one.detected.confidence, language=one.detected.language)
-        for one in translations
-        if one.detected is not None
+        DetectedLanguage(
+            confidence=translation.detected.confidence, language=translation.detected.language
+        )
+        for translation in translations
+        if translation.detected is not None
     ]
+    details = None
+    has_problem = any(translation.problem for translation in translations)
+    if body.return_scores or body.return_alignment or has_problem:
+        details = [_details(translation, body.return_alignment) for translation in translations]
     single = isinstance(body.given, str)
     return TranslateResponse(
         translatedText=texts[0] if single else texts,
         detectedLanguage=(detected[0] if single else detected) if detected else None,
         alternatives=(alternatives[0] if single else alternatives) if body.alternatives else None,
-        details=[_details(translation, body.return_alignment) for translation in translations]
-        if body.return_scores or body.return_alignment or any(one.problem for one in translations)
-        else None,
+        details=details,
     )
 
 
-def _finish(one: TranslatedSentence) -> Finish:
+def _finish(sentence: TranslatedSentence) -> Finish:
     """Return the value of `finish` for a sentence; see `SentenceDetails`."""
-    if one.finish_reason is FinishReason.LENGTH:
+    if sentence.finish_reason is FinishReason.LENGTH:
         return "length"
-    return one.recovery or "end"
+    return sentence.recovery or "end"
 
 
 def _details(translation: Translation, with_alignment: bool) -> list[SentenceDetails]:
@@ -211,23 +217,24 @@ def _details(translation: Translation, with_alignment: bool) -> list[SentenceDet
             SentenceDetails(source=text, target=text, score=0, finish="copied", problem=problem)
         ]
     details = []
-    for one in translation.sentences:
+    for translated in translation.sentences:
         via = None
-        if isinstance(one, PivotedSentence):
-            via = Via(language=one.pivot, text=one.pivot_text)
-        found = one.alignments[0] if with_alignment and one.alignments else None
-        found = None if found and found.is_guess else found
-        sentence, target = one.sentence, one.targets[0]
-        details.append(
-            SentenceDetails(
-                source=one.source,
-                target=one.target,
-                score=one.score,
-                finish=_finish(one),
-                via=via,
-                sourceTokens=sentence.words(found.source_spans) if found else None,
-                targetTokens=sentence.readable_words(target, found.target_spans) if found else None,
-                alignment=found.weights.astype(float).round(3).tolist() if found else None,
-            )
+        if isinstance(translated, PivotedSentence):
+            via = Via(language=translated.pivot, text=translated.pivot_text)
+        alignment = None
+        if with_alignment and translated.alignments and not translated.alignments[0].is_guess:
+            alignment = translated.alignments[0]
+        sentence, target = translated.sentence, translated.targets[0]
+        detail = SentenceDetails(
+            source=translated.source,
+            target=translated.target,
+            score=translated.score,
+            finish=_finish(translated),
+            via=via,
         )
+        if alignment is not None:
+            detail.sourceTokens = sentence.words(alignment.source_spans)
+            detail.targetTokens = sentence.readable_words(target, alignment.target_spans)
+            detail.alignment = alignment.weights.astype(float).round(3).tolist()
+        details.append(detail)
     return details

@@ -134,17 +134,17 @@ class TranslateRequest(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_nulls(cls, given: Any) -> Any:
+    def _without_nulls(cls, fields: Any) -> Any:
         """Remove fields that are null, as LibreTranslate does, and an empty format."""
-        if not isinstance(given, dict):
-            return given
+        if not isinstance(fields, dict):
+            return fields
         for name in ("source", "target"):
-            if given.get(name) == "":
+            if fields.get(name) == "":
                 raise MissingParameterError(f"Invalid request: missing {name} parameter")
-        given = {name: value for name, value in given.items() if value is not None}
-        if given.get("format") == "":
-            del given["format"]
-        return given
+        fields = {name: value for name, value in fields.items() if value is not None}
+        if fields.get("format") == "":
+            del fields["format"]
+        return fields
 
     @model_validator(mode="after")
     def _one_text(self) -> Self:
@@ -166,8 +166,8 @@ class TranslateRequest(BaseModel):
     @property
     def texts(self) -> list[str]:
         """The text or texts, as a list."""
-        given = self.given or []
-        return [given] if isinstance(given, str) else given
+        texts = self.given or []
+        return [texts] if isinstance(texts, str) else texts
 
 
 class Via(BaseModel):

@@ -160,7 +160,7 @@ class SteppedEngine(Engine):
     @property
     def has_work(self) -> bool:
         worker = self._workers[0]
-        return bool(worker.found or worker.batch or self.num_waiting > 0)
+        return bool(worker.undelivered or worker.batch or self.num_waiting > 0)
 
     @property
     def num_wanted(self) -> int:

@@ -55,7 +55,7 @@ class Core:
         """Do what a worker does in one iteration: retire, admit and decode."""
         scheduler = self.shared.scheduler
         schedule = scheduler.schedule(0, self.now)
-        self.leave(schedule.left, "late")
+        self.leave(schedule.removed, "late")
         self.leave([one for one in scheduler.running[0] if one.has_left(self.now)], "late")
         running = scheduler.running[0]
         noise = max(0.3, self.random.gauss(1.0, 0.15)) * self.slowness(self.now)

@@ -119,7 +119,7 @@ def test_expired_and_cancelled_sentences_leave_the_queue_at_any_position() -> No
     cancelled.future.cancel()
     schedule = scheduler.schedule(0, now=5.0)
     assert schedule.admitted == [front]
-    assert schedule.left == [late, cancelled]
+    assert schedule.removed == [late, cancelled]
     assert scheduler.num_waiting == 1
     scheduler.release(0, front)
     assert scheduler.schedule(0, now=5.0) == Schedule([patient], [])
