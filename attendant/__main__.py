@@ -37,7 +37,7 @@ COMMANDS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the first argument names, and return its exit status."""
-    name, *rest = (sys.argv[1:] if arguments is None else list(arguments)) or [""]
+    name, *command_arguments = (sys.argv[1:] if arguments is None else list(arguments)) or [""]
     if name in ("-h", "--help"):
         print(_usage())
         return 0
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 1
-    status: int = module.main(rest)
+    status: int = module.main(command_arguments)
     return status
 
 

@@ -35,8 +35,8 @@ def load(folder: Path) -> Checkpoint:
         manifest = json.loads(path.read_text(encoding="utf-8"))
         graphs = manifest["graphs"].get("fp32") or manifest["graphs"].get("fp16")
         provenance, vocabulary = manifest["provenance"], folder / manifest["vocabulary"]
-        described, step = provenance["config"], provenance["step"]
-        own = manifest.get("target_vocabulary")
+        mapping, step = provenance["config"], provenance["step"]
+        target_vocabulary = manifest.get("target_vocabulary")
     except OSError as error:
         raise CheckpointError(f"{path}: cannot be read: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -47,13 +47,13 @@ def load(folder: Path) -> Checkpoint:
         raise CheckpointError(
             f"{folder}: is an imported model, whose vocabulary training does not support"
         )
-    config = Config.from_mapping(described, str(path))
+    config = Config.from_mapping(mapping, str(path))
     stored: dict[str, np.ndarray] = {}
     for name in (graphs["encoder"], graphs["decoder"]):
         for tensor in _initializers(onnx.load(folder / name).graph):
             stored |= _parameters(tensor)
     weights = {}
-    for name, like in Transformer(config.model, PAD_ID).state_dict().items():
+    for name, parameter in Transformer(config.model, PAD_ID).state_dict().items():
         array = stored.get(name)
         if array is None and f"{name}.scaled" in stored:  # a table that is not also the projection
             array = stored[f"{name}.scaled"].astype(np.float32) / config.model.embedding_scale
@@ -62,14 +62,14 @@ def load(folder: Path) -> Checkpoint:
             array = np.nan_to_num(stored["projection.bias"], neginf=0.0)
         if array is not None and name in PADDED:
             array = array[: config.model.vocab_size]
-        if array is None or array.shape != tuple(like.shape):
+        if array is None or array.shape != tuple(parameter.shape):
             raise CheckpointError(
-                f"{folder}: the graphs have no {name} of shape {tuple(like.shape)}"
+                f"{folder}: the graphs have no {name} of shape {tuple(parameter.shape)}"
             )
         weights[name] = torch.from_numpy(array.astype(np.float32))
     source = Tokenizer.load(vocabulary)
-    vocabularies = Vocabularies(source, Tokenizer.load(folder / own) if own else source)
-    return Checkpoint(config, vocabularies, weights, step)
+    target = Tokenizer.load(folder / target_vocabulary) if target_vocabulary else source
+    return Checkpoint(config, Vocabularies(source, target), weights, step)
 
 
 def _parameters(tensor: onnx.TensorProto) -> dict[str, np.ndarray]:
@@ -78,10 +78,10 @@ def _parameters(tensor: onnx.TensorProto) -> dict[str, np.ndarray]:
     name = tensor.name.removeprefix("step.").removesuffix(".T")
     if tensor.name.endswith(".T"):
         array = array.T
-    stacked, _, kind = name.rpartition(".")
-    if "+" not in stacked or kind not in ("weight", "bias"):
+    module_names, _, kind = name.rpartition(".")
+    if "+" not in module_names or kind not in ("weight", "bias"):
         return {name: array}
-    modules = stacked.split("+")
+    modules = module_names.split("+")
     parts = np.split(array, len(modules))
     return {f"{module}.{kind}": part for module, part in zip(modules, parts, strict=True)}
 

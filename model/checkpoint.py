@@ -68,14 +68,14 @@ def save(
     except (OSError, RuntimeError) as error:  # torch raises a RuntimeError if the disk is full
         shutil.rmtree(partial, ignore_errors=True)
         names = [path.name for path in list_checkpoints(run)]
-        kept = (
+        advice = (
             f"the latest complete checkpoint is {names[-1]}" if names else "there is no earlier one"
         )
-        raise CheckpointError(f"{folder} could not be written: {error}; {kept}") from error
+        raise CheckpointError(f"{folder} could not be written: {error}; {advice}") from error
     shutil.rmtree(folder, ignore_errors=True)
     partial.rename(folder)
-    for old in list_checkpoints(run, kind)[:-keep]:
-        shutil.rmtree(old)
+    for outdated in list_checkpoints(run, kind)[:-keep]:
+        shutil.rmtree(outdated)
     return folder
 
 

@@ -64,8 +64,8 @@ class Rules:
             return False
         for side, code in zip(pair, self.languages, strict=True):
             if len(side) >= LONG_ENOUGH:
-                found, probability = self.detect(side)
-                if found != code and probability >= CERTAIN:
+                detected, probability = self.detect(side)
+                if detected != code and probability >= CERTAIN:
                     return True
         return False
 
@@ -115,7 +115,7 @@ def _clean(raw: Path, out: Path, rules: Rules, rejected: Path | None) -> None:
         raise DataError(f"{out}: --out must not be the folder of the text")
     out.mkdir(parents=True, exist_ok=True)
     counts: dict[str, dict[str, int]] = {}
-    drops = rejected.open("w", encoding="utf-8") if rejected else None
+    rejected_file = rejected.open("w", encoding="utf-8") if rejected else None
     try:
         for name, files in find_corpora(raw, rules.languages).items():
             sources = (files[rules.languages[0]], files[rules.languages[1]])
@@ -128,13 +128,13 @@ def _clean(raw: Path, out: Path, rules: Rules, rejected: Path | None) -> None:
                     if reason is None:
                         first.write(f"{pair[0]}\n")
                         second.write(f"{pair[1]}\n")
-                    elif drops:
-                        drops.write("\t".join((reason, *pair)) + "\n")
+                    elif rejected_file:
+                        rejected_file.write("\t".join((reason, *pair)) + "\n")
             counts[name or "train"] = dict(count)
             print(_line(name or "train", count))
     finally:
-        if drops:
-            drops.close()
+        if rejected_file:
+            rejected_file.close()
     (out / "clean.json").write_text(json.dumps(counts, indent=2) + "\n", encoding="utf-8")
 
 
@@ -160,7 +160,7 @@ def _judged(paths: tuple[Path, Path], rules: Rules) -> Iterator[tuple[tuple[str,
 def _line(name: str, count: Counter[str]) -> str:
     """Return a line such as `news: 10,000 pairs, 9,500 kept (95.0%); dropped: 300 duplicate, 200 ratio`."""
     total = max(1, count.total())
-    dropped = [f"{number:,} {why}" for why, number in count.most_common() if why != "kept"]
+    dropped = [f"{number:,} {reason}" for reason, number in count.most_common() if reason != "kept"]
     text = f"{name}: {count.total():,} pairs, {count['kept']:,} kept ({count['kept'] / total:.1%})"
     return f"{text}; dropped: {', '.join(dropped)}" if dropped else text
 

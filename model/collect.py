@@ -66,7 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
     except (DataError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    left_out = ", ".join(f"{number:,} {why}" for why, number in (+counts).most_common())
+    left_out = ", ".join(f"{number:,} {reason}" for reason, number in (+counts).most_common())
     print(f"{written:,} pairs of {paths.total:,} files; left out: {left_out or 'nothing'}")
     return 0
 
@@ -78,16 +78,16 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
         DataError: a path does not exist, is a file of another kind, or is a folder without such files.
     """
     kinds = (*CATALOGUES, MEMORY)
-    found: dict[Path, None] = {}
+    files: dict[Path, None] = {}
     for path in paths:
-        inside = path.rglob("*") if path.is_dir() else [path]
-        of_kind = sorted(file for file in inside if file.suffix in kinds)
+        candidates = path.rglob("*") if path.is_dir() else [path]
+        of_kind = sorted(file for file in candidates if file.suffix in kinds)
         if not of_kind:
             if not path.exists():
                 raise DataError(f"{path}: there is no such file or folder")
             raise DataError(f"{path}: no {', '.join(kinds)} file found")
-        found |= dict.fromkeys(of_kind)
-    return list(found)
+        files |= dict.fromkeys(of_kind)
+    return list(files)
 
 
 def read(path: Path, languages: Pair, messages: str, counts: Counter[str]) -> Iterator[Pair]:
@@ -150,14 +150,14 @@ def _read_memory(path: Path, languages: Pair, counts: Counter[str]) -> Iterator[
     for _, unit in ElementTree.iterparse(path):
         if unit.tag != "tu":
             continue
-        found = {}
+        segments = {}
         for variant in unit.iter("tuv"):
             code = variant.get(LANGUAGE) or variant.get("lang") or ""
             segment = variant.find("seg")
             if segment is not None:
-                found[code.lower().split("-")[0]] = "".join(segment.itertext())
-        if all(found.get(code) for code in languages):
-            yield found[languages[0]], found[languages[1]]
+                segments[code.lower().split("-")[0]] = "".join(segment.itertext())
+        if all(segments.get(code) for code in languages):
+            yield segments[languages[0]], segments[languages[1]]
         else:
             counts["without one of the languages"] += 1
         unit.clear()

@@ -142,8 +142,8 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         """Check all values."""
-        every = ("log_every", "validate_every", "checkpoint_every")
-        at_least(1, self, "training", "batch_tokens", "accumulate_batches", "max_steps", *every)
+        intervals = ("log_every", "validate_every", "checkpoint_every")
+        at_least(1, self, "training", "batch_tokens", "accumulate_batches", "max_steps", *intervals)
         counts = ("warmup_steps", "keep_checkpoints", "bleu_sentences", "risk_batches")
         at_least(1, self, "training", *counts)
         may_be_0 = ("seed", "cooldown_steps", "patience", "r_drop", "risk", "data_workers")
@@ -216,12 +216,12 @@ def _section(kind: type, values: Mapping[str, Any], origin: str) -> dict[str, An
     result: dict[str, Any] = {}
     for name, value in values.items():
         if name not in fields:
-            likely = difflib.get_close_matches(name, fields, 1)
-            hint = f"did you mean {likely[0]}?" if likely else f"known: {', '.join(fields)}"
+            similar = difflib.get_close_matches(name, fields, 1)
+            hint = f"did you mean {similar[0]}?" if similar else f"known: {', '.join(fields)}"
             raise ConfigError(f"{origin}: unknown key {name!r}; {hint}")
         result[name] = _value(name, value, fields[name].default, origin)
-    for name, one in fields.items():
-        optional = one.default is not dataclasses.MISSING or name == "corpora"
+    for name, known_field in fields.items():
+        optional = known_field.default is not dataclasses.MISSING or name == "corpora"
         require(name in result or optional, f"{origin}: {name} is missing")
     return result
 
@@ -231,8 +231,10 @@ def _value(name: str, value: Any, default: Any, origin: str) -> Any:
     if name == "corpora":
         require(isinstance(value, Mapping), f"{origin}: corpora must be a table, not {value!r}")
         return {
-            corpus: CorpusConfig(**_section(CorpusConfig, one, f"{origin}: corpora.{corpus}"))
-            for corpus, one in value.items()
+            corpus: CorpusConfig(
+                **_section(CorpusConfig, corpus_values, f"{origin}: corpora.{corpus}")
+            )
+            for corpus, corpus_values in value.items()
         }
     if isinstance(value, list):
         value = tuple(value)
@@ -241,7 +243,7 @@ def _value(name: str, value: Any, default: Any, origin: str) -> Any:
     expected: type = int if default is dataclasses.MISSING else type(default)
     if name in ("directions", "symbols"):
         require(
-            isinstance(value, tuple) and all(isinstance(one, str) for one in value),
+            isinstance(value, tuple) and all(isinstance(item, str) for item in value),
             f"{origin}: {name} = {value!r} is not a list of strings",
         )
         return value

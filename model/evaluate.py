@@ -68,8 +68,8 @@ def greedy_translate(
         chunk = order[start : start + batch_size]
         width = max(len(encoded[index]) for index in chunk)
         rows = [encoded[index] + [PAD_ID] * (width - len(encoded[index])) for index in chunk]
-        found = greedy_search(network, torch.tensor(rows, device=device), suppressed)
-        for index, text in zip(chunk, vocabularies.target.decode(found), strict=True):
+        ids = greedy_search(network, torch.tensor(rows, device=device), suppressed)
+        for index, text in zip(chunk, vocabularies.target.decode(ids), strict=True):
             translations[index] = text
     return translations
 
@@ -92,11 +92,11 @@ def greedy_bleu(
 
 @torch.inference_mode()
 def attention_widths(
-    network: Transformer, pairs: Sequence[Pair], most: int = 50
+    network: Transformer, pairs: Sequence[Pair], max_pairs: int = 50
 ) -> dict[str, list[float]]:
     """Compute how many positions each head attends to: e to the mean entropy of its weights.
 
-    At most `most` pairs are used, evenly spaced. A head with a width near 1 attends to a single position. If
+    At most `max_pairs` pairs are used, evenly spaced. A head with a width near 1 attends to one position. If
     that is its own position in all heads of a layer, the layer has lost its context, and the gradient of so
     sharp a softmax is too small to recover it.
 
@@ -106,11 +106,14 @@ def attention_widths(
     device = network.embedding.weight.device
     entropies: dict[str, Tensor] = {}
     queries: Counter[str] = Counter()
-    for pair in pairs[:: max(1, -(-len(pairs) // most))]:
+    for pair in pairs[:: max(1, -(-len(pairs) // max_pairs))]:
         source = torch.from_numpy(pair.source.astype(np.int64))[None].to(device)
         target = torch.tensor([[BOS_ID, *pair.target[:-1].tolist()]], device=device)
-        for place, weights in network.attention_maps(source, target).items():
+        for map_name, weights in network.attention_maps(source, target).items():
             entropy = torch.special.entr(weights[0]).sum(-1)  # [H, queries]
-            entropies[place] = entropies.get(place, torch.zeros(())) + entropy.sum(-1).cpu()
-            queries[place] += entropy.shape[1]
-    return {place: (total / queries[place]).exp().tolist() for place, total in entropies.items()}
+            entropies[map_name] = entropies.get(map_name, torch.zeros(())) + entropy.sum(-1).cpu()
+            queries[map_name] += entropy.shape[1]
+    return {
+        map_name: (total / queries[map_name]).exp().tolist()
+        for map_name, total in entropies.items()
+    }

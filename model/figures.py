@@ -77,10 +77,10 @@ def bleu_by_step(reports: Reports) -> str:
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(6.2, 3), layout="constrained")
         axes = figure.subplots()
-        for at, direction in enumerate(validation[0]["bleu"] if validation else ()):
+        for index, direction in enumerate(validation[0]["bleu"] if validation else ()):
             points = [(report["step"], report["bleu"][direction]) for report in validation]
             axes.plot(
-                *zip(*points, strict=True), color=COLOURS[at % 4], marker="o", label=direction
+                *zip(*points, strict=True), color=COLOURS[index % 4], marker="o", label=direction
             )
             axes.annotate(
                 f"{points[-1][1]:.1f}", points[-1], xytext=(6, -3), textcoords="offset points"
@@ -101,13 +101,13 @@ def bleu_by_length(
         figure = Figure(figsize=(6.2, 3), layout="constrained")
         axes = figure.subplots()
         width = 0.8 / max(1, len(scores))
-        for at, (direction, values) in enumerate(scores.items()):
-            places = np.arange(len(labels)) + (at - (len(scores) - 1) / 2) * width
+        for index, (direction, values) in enumerate(scores.items()):
+            x = np.arange(len(labels)) + (index - (len(scores) - 1) / 2) * width
             heights = [value or 0.0 for value in values]
-            bars = axes.bar(places, heights, width * 0.92, color=COLOURS[at % 4], label=direction)
+            bars = axes.bar(x, heights, width * 0.92, color=COLOURS[index % 4], label=direction)
             axes.bar_label(bars, [f"{h:.0f}" if h else "" for h in heights], fontsize=8, padding=1)
-        named = [f"{label}\nn = {count}" for label, count in zip(labels, counts, strict=True)]
-        axes.set_xticks(np.arange(len(labels)), named)
+        tick_labels = [f"{label}\nn = {count}" for label, count in zip(labels, counts, strict=True)]
+        axes.set_xticks(np.arange(len(labels)), tick_labels)
         axes.grid(visible=False, axis="x")
         axes.set(xlabel="words of the source", ylabel="BLEU")
         axes.legend(frameon=False)
@@ -129,9 +129,11 @@ def positions(d_model: int, length: int = 100) -> str:
             title="encoding of each position",
         )
         figure.colorbar(image, ax=left, pad=0.01)
-        near = right.imshow(table @ table.T / (d_model / 2), cmap="viridis", vmin=-0.2, vmax=1)
+        similarity = right.imshow(
+            table @ table.T / (d_model / 2), cmap="viridis", vmin=-0.2, vmax=1
+        )
         right.set(xlabel="position", ylabel="position", title="cosine of two positions")
-        figure.colorbar(near, ax=right, pad=0.02)
+        figure.colorbar(similarity, ax=right, pad=0.02)
         return _png(figure)
 
 
@@ -144,9 +146,9 @@ def attention_widths(widths: Mapping[str, Sequence[float]]) -> str:
         axes = figure.subplots()
         axes.imshow(table, cmap="Blues", vmin=1, vmax=max(8.0, table.max()), aspect="auto")
         for (row, column), width in np.ndenumerate(table):
-            dark = width > table.max() / 2
+            is_dark = width > table.max() / 2
             axes.text(
-                column, row, f"{width:.1f}", ha="center", va="center", color="w" if dark else INK
+                column, row, f"{width:.1f}", ha="center", va="center", color="w" if is_dark else INK
             )
         axes.set_xticks(range(table.shape[1]), [str(head + 1) for head in range(table.shape[1])])
         axes.set_yticks(range(table.shape[0]), list(widths))
@@ -169,8 +171,8 @@ def attention(
             figsize=(side * columns + 1, side * rows + 0.6), layout="constrained", dpi=130
         )
         grid = figure.subplots(rows, columns, squeeze=False).flatten()
-        for axes, (name, one) in zip(grid, maps, strict=False):
-            _map(axes, one, queries, keys, name)
+        for axes, (name, map_of_head) in zip(grid, maps, strict=False):
+            _map(axes, map_of_head, queries, keys, name)
         for axes in grid[len(maps) :]:
             axes.set_visible(False)
         figure.suptitle(title, fontsize=9)

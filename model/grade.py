@@ -154,9 +154,9 @@ def _corpus(name: str, grade_name: str) -> str:
 def _describe(name: str, grades: NDArray[np.int64], means: Losses, tokens: Losses) -> None:
     """Print a line per grade, such as `easy: 87,442 pairs, 39.1% of the tokens, 0.42 nats per token`."""
     for number, grade_name in enumerate(GRADES):
-        chosen = (grades == number) & (tokens > 0)
-        total = tokens[chosen].sum()
-        mean = (means[chosen] * tokens[chosen]).sum() / max(1, total)
+        in_grade = (grades == number) & (tokens > 0)
+        total = tokens[in_grade].sum()
+        mean = (means[in_grade] * tokens[in_grade]).sum() / max(1, total)
         share = total / max(1, tokens.sum())
         print(
             f"{_corpus(name, grade_name)}: {(grades == number).sum():,} pairs, "

@@ -13,20 +13,21 @@ OUTPUTS = ("w_o.weight", "w_o.bias", "w_2.weight", "w_2.bias")
 """Parameters of a sub-layer's output. If they are 0, pre-norm adds nothing to the residual."""
 
 
-def grown(checkpoint: Checkpoint, wanted: ModelConfig) -> Checkpoint:
-    """Return the checkpoint with as many layers as `wanted` has.
+def grown(checkpoint: Checkpoint, config: ModelConfig) -> Checkpoint:
+    """Return the checkpoint with as many layers as `config` has.
 
     New layers are spread evenly among the old ones. Each is a copy of the layer before it, with outputs of 0.
 
     Raises:
-        ConfigError: `wanted` has fewer layers or other widths, the network is not pre-norm, or its decoder
+        ConfigError: `config` has fewer layers or other widths, the network is not pre-norm, or its decoder
             would grow but is recurrent.
     """
     sizes, weights = checkpoint.config.model, checkpoint.weights
     for name in WIDTHS:
-        here, there = getattr(sizes, name), getattr(wanted, name)
+        size, wanted_size = getattr(sizes, name), getattr(config, name)
         require(
-            here == there, f"--grow: the bundle has {name} = {here}, but model.{name} = {there}"
+            size == wanted_size,
+            f"--grow: the bundle has {name} = {size}, but model.{name} = {wanted_size}",
         )
     require(
         sizes.norm == "pre",
@@ -34,29 +35,32 @@ def grown(checkpoint: Checkpoint, wanted: ModelConfig) -> Checkpoint:
     )
     for stack in ("encoder", "decoder"):
         key = f"num_{stack}_layers"
-        here, there = getattr(sizes, key), getattr(wanted, key)
+        num_layers, num_wanted = getattr(sizes, key), getattr(config, key)
         require(
-            here <= there,
-            f"--grow: the bundle has {key} = {here}, more than model.{key} = {there}",
+            num_layers <= num_wanted,
+            f"--grow: the bundle has {key} = {num_layers}, more than model.{key} = {num_wanted}",
         )
         require(
-            here == there or stack == "encoder" or sizes.decoder_cell == "attention",
+            num_layers == num_wanted or stack == "encoder" or sizes.decoder_cell == "attention",
             f"--grow: the bundle has decoder_cell = {sizes.decoder_cell!r}, which cannot learn from "
-            f"an output of 0; set model.{key} = {here} instead of {there}",
+            f"an output of 0; set model.{key} = {num_layers} instead of {num_wanted}",
         )
-        weights, sizes = _deeper(weights, stack, here, there), replace(sizes, **{key: there})
+        weights, sizes = (
+            _deeper(weights, stack, num_layers, num_wanted),
+            replace(sizes, **{key: num_wanted}),
+        )
     return replace(checkpoint, config=replace(checkpoint.config, model=sizes), weights=weights)
 
 
-def _deeper(weights: Weights, stack: str, before: int, after: int) -> Weights:
-    """Return the weights with `after` instead of `before` layers in one stack."""
+def _deeper(weights: Weights, stack: str, num_before: int, num_after: int) -> Weights:
+    """Return the weights with `num_after` instead of `num_before` layers in one stack."""
     grown = {name: tensor for name, tensor in weights.items() if not name.startswith(f"{stack}.")}
-    origins = [layer * before // after for layer in range(after)]
+    origins = [layer * num_before // num_after for layer in range(num_after)]
     for layer, origin in enumerate(origins):
         prefix, is_new = f"{stack}.{origin}.", layer > 0 and origins[layer - 1] == origin
         for name, tensor in weights.items():
             if name.startswith(prefix):
-                silent = is_new and name.endswith(OUTPUTS)
-                value = torch.zeros_like(tensor) if silent else tensor
+                is_silent = is_new and name.endswith(OUTPUTS)
+                value = torch.zeros_like(tensor) if is_silent else tensor
                 grown[f"{stack}.{layer}.{name.removeprefix(prefix)}"] = value
     return grown

@@ -34,7 +34,7 @@ class Window:
     def sums(self) -> list[float]:
         """Return this process's smoothed loss, NLL, target tokens, risk and number of lists."""
         sums = (self.smoothed, self.nll, self.tokens, self.risk, self.lists)
-        return [float(one) for one in sums]
+        return [float(value) for value in sums]
 
     @property
     def seconds(self) -> float:
@@ -74,7 +74,7 @@ def _flat(values: Mapping[str, Any]) -> dict[str, float]:
     flat: dict[str, float] = {}
     for name, value in values.items():
         if isinstance(value, Mapping):
-            flat |= {f"{name}/{inner}": one for inner, one in _flat(value).items()}
+            flat |= {f"{name}/{inner_name}": number for inner_name, number in _flat(value).items()}
         else:
             flat[name] = value
     return flat

@@ -37,18 +37,18 @@ def label_smoothed_loss(logits: Tensor, targets: Tensor, pad_id: int, smoothing:
     return LossSums(smoothed, nll, torch.count_nonzero(real))
 
 
-def divergence(logits: Tensor, others: Tensor, targets: Tensor, pad_id: int) -> Tensor:
+def divergence(logits: Tensor, other_logits: Tensor, targets: Tensor, pad_id: int) -> Tensor:
     """Compute the symmetric divergence of two predictions, (KL(p || q) + KL(q || p)) / 2, as a sum.
 
     R-Drop (Liang et al., 2021, equation 3) adds this to the loss of two passes with different dropout.
 
     Args:
         logits: [N, V] of the first pass.
-        others: [N, V] of the second pass.
+        other_logits: [N, V] of the second pass.
         targets: [N] token ids; those equal to `pad_id` do not count.
         pad_id: the id of padding.
     """
-    total: Tensor = _Divergence.apply(logits, others, targets != pad_id)  # type: ignore[no-untyped-call]
+    total: Tensor = _Divergence.apply(logits, other_logits, targets != pad_id)  # type: ignore[no-untyped-call]
     return total
 
 
@@ -73,10 +73,10 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         keep_gradient = ctx.needs_input_grad[0]
         gradient = torch.empty_like(logits) if keep_gradient else None
         smoothed = nll = torch.zeros((), device=logits.device)
-        for chosen in slices(logits):
-            log_probs = logits[chosen].float().log_softmax(-1)
-            weight = real[chosen].float()
-            target = targets[chosen, None]
+        for rows in slices(logits):
+            log_probs = logits[rows].float().log_softmax(-1)
+            weight = real[rows].float()
+            target = targets[rows, None]
             token_nll = -log_probs.gather(1, target).squeeze(1)
             nll = nll + (token_nll * weight).sum()
             smoothed = (
@@ -87,7 +87,7 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
                 # d loss / d logit = p - smoothing / V - (1 - smoothing) [target]
                 probs = log_probs.exp_().sub_(smoothing / vocab_size)
                 probs.scatter_add_(1, target, probs.new_full(target.shape, smoothing - 1))
-                gradient[chosen] = probs.mul_(weight[:, None]).to(gradient.dtype)
+                gradient[rows] = probs.mul_(weight[:, None]).to(gradient.dtype)
         ctx.gradient = gradient
         ctx.mark_non_differentiable(nll)
         return smoothed, nll
@@ -105,20 +105,20 @@ class _Divergence(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, others: Tensor, real: Tensor) -> Tensor:
-        gradients = torch.empty_like(logits), torch.empty_like(others)
+    def forward(ctx: Any, logits: Tensor, other_logits: Tensor, real: Tensor) -> Tensor:
+        gradients = torch.empty_like(logits), torch.empty_like(other_logits)
         total = torch.zeros((), device=logits.device)
-        for chosen in slices(logits):
-            log_p, log_q = (side[chosen].float().log_softmax(-1) for side in (logits, others))
+        for rows in slices(logits):
+            log_p, log_q = (side[rows].float().log_softmax(-1) for side in (logits, other_logits))
             p, q = log_p.exp(), log_q.exp()
-            gap, weight = log_p.sub_(log_q), real[chosen, None].float() / 2
+            gap, weight = log_p.sub_(log_q), real[rows, None].float() / 2
             pq = (p * gap).sum(-1, keepdim=True)  # KL(p || q)
             qp = -(q * gap).sum(-1, keepdim=True)
             total = total + ((pq + qp) * weight).sum()
             # d KL(p || q) / d logit = p (gap - pq); d KL(q || p) / d logit = p - q; half of both
             difference = p - q
-            gradients[0][chosen] = p.mul_(gap - pq).add_(difference).mul_(weight)
-            gradients[1][chosen] = q.mul_(gap.neg_().sub_(qp)).sub_(difference).mul_(weight)
+            gradients[0][rows] = p.mul_(gap - pq).add_(difference).mul_(weight)
+            gradients[1][rows] = q.mul_(gap.neg_().sub_(qp)).sub_(difference).mul_(weight)
         ctx.gradients = gradients
         return total
 

@@ -45,11 +45,11 @@ class Muon(torch.optim.Optimizer):
 
 def orthogonalize(matrix: Tensor) -> Tensor:
     """Approximate U V^T of a matrix U S V^T by Newton-Schulz steps; singular values become 0.7 to 1.2."""
-    tall = matrix.size(0) > matrix.size(1)
-    x = matrix.T if tall else matrix
+    is_tall = matrix.size(0) > matrix.size(1)
+    x = matrix.T if is_tall else matrix
     x = x / x.norm().clamp(min=1e-7)  # makes all singular values at most 1
     a, b, c = COEFFICIENTS
     for _ in range(STEPS):
         gram = x @ x.T
         x = torch.addmm(x, torch.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
-    return x.T if tall else x
+    return x.T if is_tall else x

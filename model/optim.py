@@ -59,7 +59,10 @@ class Optimizer:
         for name, part in self.parts.items():
             if len(state[name]["param_groups"]) != len(part.param_groups):
                 raise KeyError(f"{name} in {len(part.param_groups)} groups")
-            options = [{k: v for k, v in g.items() if k != "params"} for g in part.param_groups]
+            options = [
+                {key: value for key, value in group.items() if key != "params"}
+                for group in part.param_groups
+            ]
             part.load_state_dict(state[name])
             for group, configured in zip(part.param_groups, options, strict=True):
                 group.update(configured)
@@ -78,12 +81,12 @@ def build_optimizer(
     tables: list[nn.Parameter] = []
     others: list[nn.Parameter] = []
     for name, parameter in network.named_parameters():
-        of_a_layer = name.split(".")[0] in ("encoder", "decoder")
-        if parameter.ndim == 2 and not of_a_layer:
+        is_in_layer = name.split(".")[0] in ("encoder", "decoder")
+        if parameter.ndim == 2 and not is_in_layer:
             tables.append(parameter)
         else:
-            of_muon = config.optimizer == "muon" and parameter.ndim == 2
-            (matrices if of_muon else others).append(parameter)
+            is_for_muon = config.optimizer == "muon" and parameter.ndim == 2
+            (matrices if is_for_muon else others).append(parameter)
     groups: list[dict[str, Any]] = [
         {"params": others},
         {"params": tables, "rate_factor": config.table_rate_factor},

@@ -10,16 +10,16 @@ WORTHWHILE = 1.3
 """Minimum speed-up of products for using bf16; other operations stay in fp32, and conversion takes time."""
 
 
-def choose_precision(wanted: str, device: torch.device) -> torch.dtype:
-    """Return the precision `wanted`; for "auto", bf16 if it is faster on this device, otherwise fp32."""
-    if wanted == "fp32":
+def choose_precision(precision: str, device: torch.device) -> torch.dtype:
+    """Return the type named `precision`; for "auto", bf16 if it is faster on this device, otherwise fp32."""
+    if precision == "fp32":
         return torch.float32
-    if wanted == "bf16":
+    if precision == "bf16":
         return torch.bfloat16
-    faster = (
+    is_faster = (
         torch.cuda.is_bf16_supported() if device.type == "cuda" else bf16_speedup() > WORTHWHILE
     )
-    return torch.bfloat16 if faster else torch.float32
+    return torch.bfloat16 if is_faster else torch.float32
 
 
 def bf16_speedup() -> float:
@@ -30,9 +30,9 @@ def bf16_speedup() -> float:
     """
     seconds: dict[torch.dtype, list[float]] = {torch.float32: [], torch.bfloat16: []}
     for _ in range(PROBES):
-        for dtype, taken in seconds.items():
+        for dtype, durations in seconds.items():
             x, weight = torch.ones(1024, 256, dtype=dtype), torch.ones(1024, 256, dtype=dtype)
             start = time.perf_counter()
             x @ weight.T
-            taken.append(time.perf_counter() - start)
+            durations.append(time.perf_counter() - start)
     return statistics.median(seconds[torch.float32]) / statistics.median(seconds[torch.bfloat16])

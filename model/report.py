@@ -97,16 +97,16 @@ def main(arguments: list[str] | None = None) -> int:
 def make_page(run: Path, checkpoint: Checkpoint, text: dict[str, list[str]], sentences: int) -> str:
     """Return the report as a self-contained HTML page."""
     network, reports = checkpoint.network(), log.read(run)
-    chosen = _evenly(text, sentences)
+    sample = _evenly(text, sentences)
     translated = [
-        translate(network, checkpoint, chosen, direction)
+        translate(network, checkpoint, sample, direction)
         for direction in tqdm(
             checkpoint.config.data.directions, desc="translating", unit="direction", leave=False
         )
     ]
     first = translated[0]
-    pairs = encode_pairs(chosen, checkpoint.config.data, checkpoint.vocabularies)
-    scores = {one.direction: one.bleu_by_length() for one in translated}
+    pairs = encode_pairs(sample, checkpoint.config.data, checkpoint.vocabularies)
+    scores = {result.direction: result.bleu_by_length() for result in translated}
     counts = [len(rows) for rows in _by_length(first.sources)]
     labels = [f"{low}-{high}" if high else f"{low} and more" for low, high in LENGTHS]
     return Template(PAGE.read_text(encoding="utf-8")).substitute(
@@ -118,7 +118,7 @@ def make_page(run: Path, checkpoint: Checkpoint, text: dict[str, list[str]], sen
         positions=figures.positions(checkpoint.config.model.d_model),
         widths=figures.attention_widths(attention_widths(network, pairs)),
         attention="".join(attention_maps(network, checkpoint, first)),
-        samples="".join(samples(one) for one in translated),
+        samples="".join(samples(result) for result in translated),
         config=html.escape(_config(checkpoint)),
     )
 
@@ -135,8 +135,10 @@ def translate(
     """Translate all lines in one direction by greedy search."""
     source, target = direction.split("-")
     suppressed = suppressed_ids(checkpoint.vocabularies, checkpoint.config)
-    found = greedy_translate(network, checkpoint.vocabularies, text[source], target, suppressed)
-    return Translated(direction, text[source], found, text[target])
+    translations = greedy_translate(
+        network, checkpoint.vocabularies, text[source], target, suppressed
+    )
+    return Translated(direction, text[source], translations, text[target])
 
 
 def summary(
@@ -151,7 +153,7 @@ def summary(
     rows = [
         ("network", f"{sizes.num_encoder_layers} + {sizes.num_decoder_layers} layers, d_model "
          f"{sizes.d_model}, d_ff {sizes.d_ff}, {sizes.num_heads} heads, {sizes.norm}-norm, "
-         f"{sum(p.numel() for p in network.parameters()):,} parameters"),
+         f"{sum(parameter.numel() for parameter in network.parameters()):,} parameters"),
         ("vocabulary", f"{sizes.vocab_size:,} tokens, {checkpoint.config.data.vocabulary}"),
         ("trained", f"{checkpoint.step:,} steps"),
     ]  # fmt: skip
@@ -161,8 +163,11 @@ def summary(
         rows.append(("speed", f"{speeds[len(speeds) // 2]:,.0f} target tokens/s (median)"))
         rows.append(("loss", f"{training[-1]['nll']:.3f} nats per token in training, at the end"))
     rows += [
-        (f"BLEU {one.direction}", f"{one.bleu:.1f} (greedy, {len(one.sources)} held-out sentences)")
-        for one in translated
+        (
+            f"BLEU {result.direction}",
+            f"{result.bleu:.1f} (greedy, {len(result.sources)} held-out sentences)",
+        )
+        for result in translated
     ]
     return rows
 
@@ -176,7 +181,9 @@ def attention_maps(
         Both figures for each of `count` sentences of readable length.
     """
     vocabularies, target_code = checkpoint.vocabularies, translated.direction.split("-")[1]
-    readable = [row for row, one in enumerate(translated.sources) if 6 <= len(one.split()) <= 12]
+    readable = [
+        row for row, source in enumerate(translated.sources) if 6 <= len(source.split()) <= 12
+    ]
     last = checkpoint.config.model.num_decoder_layers - 1
     pictures = []
     for row in readable[:: max(1, len(readable) // count)][:count]:
@@ -186,7 +193,9 @@ def attention_maps(
         with torch.inference_mode():
             maps = network.attention_maps(torch.tensor([source]), torch.tensor([[BOS_ID, *target]]))
         keys = [vocabularies.source.processor.id_to_piece(token) for token in source]
-        predicted = [vocabularies.target.processor.id_to_piece(t) for t in [*target, EOS_ID]]
+        predicted = [
+            vocabularies.target.processor.id_to_piece(token) for token in [*target, EOS_ID]
+        ]
         for name, queries, title in (
             (f"decoder.{last}.cross", predicted, "last decoder layer: attention to the source"),
             ("encoder.0.self", keys, "first encoder layer: attention among source tokens"),
@@ -199,11 +208,11 @@ def samples(translated: Translated, count: int = 8) -> str:
     """Return a table of some translations, evenly spaced, with their references and chrF."""
     rows = []
     for row in range(0, len(translated.sources), max(1, len(translated.sources) // count)):
-        found, reference = translated.translations[row], translated.references[row]
-        near = sacrebleu.sentence_chrf(found, [reference]).score
-        cells = (translated.sources[row], found, reference)
+        translation, reference = translated.translations[row], translated.references[row]
+        chrf = sacrebleu.sentence_chrf(translation, [reference]).score
+        cells = (translated.sources[row], translation, reference)
         rows.append(
-            "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + f"<td>{near:.0f}</td>"
+            "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + f"<td>{chrf:.0f}</td>"
         )
     body = "".join(f"<tr>{row}</tr>" for row in rows[:count])
     return (
@@ -213,7 +222,9 @@ def samples(translated: Translated, count: int = 8) -> str:
 
 
 def _table(rows: Sequence[tuple[str, str]]) -> str:
-    cells = (f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in rows)
+    cells = (
+        f"<tr><th>{html.escape(key)}</th><td>{html.escape(value)}</td></tr>" for key, value in rows
+    )
     return f"<table>{''.join(cells)}</table>"
 
 

@@ -47,10 +47,10 @@ class _LogProbs(torch.autograd.Function):
     def forward(ctx: Any, logits: Tensor, targets: Tensor) -> Tensor:
         log_probs: Tensor = torch.empty(len(logits), device=logits.device)
         totals = torch.empty_like(log_probs)
-        for chosen in slices(logits):
-            some = logits[chosen].float()
-            totals[chosen] = some.logsumexp(-1)
-            log_probs[chosen] = some.gather(1, targets[chosen, None]).squeeze(1) - totals[chosen]
+        for rows in slices(logits):
+            row_logits = logits[rows].float()
+            totals[rows] = row_logits.logsumexp(-1)
+            log_probs[rows] = row_logits.gather(1, targets[rows, None]).squeeze(1) - totals[rows]
         ctx.save_for_backward(logits, targets, totals)
         return log_probs
 
@@ -58,9 +58,9 @@ class _LogProbs(torch.autograd.Function):
     def backward(ctx: Any, *output_gradients: Tensor) -> tuple[Tensor, None]:
         logits, targets, totals = ctx.saved_tensors
         gradient = torch.empty_like(logits)
-        for chosen in slices(logits):
+        for rows in slices(logits):
             # d log p / d logit = [target] - p
-            scale = output_gradients[0][chosen, None]
-            probs = (logits[chosen].float() - totals[chosen, None]).exp_().mul_(-scale)
-            gradient[chosen] = probs.scatter_add_(1, targets[chosen, None], scale).to(logits.dtype)
+            scale = output_gradients[0][rows, None]
+            probs = (logits[rows].float() - totals[rows, None]).exp_().mul_(-scale)
+            gradient[rows] = probs.scatter_add_(1, targets[rows, None], scale).to(logits.dtype)
         return gradient, None

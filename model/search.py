@@ -87,13 +87,13 @@ def next_log_probs(
 
 def forbidden(ids: Sequence[int], options: SearchOptions) -> list[int]:
     """Return the tokens that must not follow `ids`."""
-    found = list(options.suppressed)
+    tokens = list(options.suppressed)
     if len(ids) < options.min_length:
-        found.append(EOS_ID)
+        tokens.append(EOS_ID)
     if size := options.no_repeat_ngram_size:
-        grams = {tuple(ids[at : at + size]) for at in range(len(ids) - size + 1)}
-        found += (gram[-1] for gram in grams if gram[:-1] == tuple(ids[len(ids) - size + 1 :]))
-    return found
+        grams = {tuple(ids[start : start + size]) for start in range(len(ids) - size + 1)}
+        tokens += (gram[-1] for gram in grams if gram[:-1] == tuple(ids[len(ids) - size + 1 :]))
+    return tokens
 
 
 @torch.inference_mode()
@@ -110,21 +110,23 @@ def beam_search(network: Transformer, source: Sequence[int], options: SearchOpti
         masks = [suppressed_mask(vocab_size, forbidden(ids, options)) for _, ids in live]
         log_probs = next_log_probs(network, memory, source_row, prefixes, torch.stack(masks))
         sums = log_probs + torch.tensor([[total] for total, _ in live])  # [N, V]
-        scores, places = sums.flatten().topk(min(2 * beam_size, sums.numel()))
+        scores, flat_indices = sums.flatten().topk(min(2 * beam_size, sums.numel()))
         beams: list[tuple[float, tuple[int, ...]]] = []
-        for rank, (total, place) in enumerate(zip(scores.tolist(), places.tolist(), strict=True)):
-            parent, token = divmod(place, vocab_size)
+        for rank, (total, flat_index) in enumerate(
+            zip(scores.tolist(), flat_indices.tolist(), strict=True)
+        ):
+            parent, token = divmod(flat_index, vocab_size)
             ids = live[parent][1]
             if token != EOS_ID:
                 beams.append((total, (*ids, token)))
             elif rank < beam_size and total > -math.inf:
                 finished.append(Found(ids, total / length_penalty(length, alpha), ended=True))
         live = beams[:beam_size]
-        finished.sort(key=lambda found: -found.score)
-        if wanted := options.stop_at_bound or options.stop_when_behind:
-            counted = options.max_length if options.stop_at_bound else length
-            reachable = live[0][0] / length_penalty(counted, alpha)
-            if len(finished) >= wanted and reachable <= finished[wanted - 1].score:
+        finished.sort(key=lambda hypothesis: -hypothesis.score)
+        if num_wanted := options.stop_at_bound or options.stop_when_behind:
+            normalized_length = options.max_length if options.stop_at_bound else length
+            reachable = live[0][0] / length_penalty(normalized_length, alpha)
+            if len(finished) >= num_wanted and reachable <= finished[num_wanted - 1].score:
                 break
         elif len(finished) >= beam_size:
             break
@@ -140,27 +142,27 @@ def greedy_search(
     network: Transformer,
     sources: Tensor,
     suppressed: Sequence[int],
-    begin: Tensor | None = None,
+    start_tokens: Tensor | None = None,
 ) -> list[list[int]]:
     """Translate a batch by greedy search: sources [B, S] -> ids without BOS and EOS.
 
-    `begin`, [B, N], is the beginning of each translation.
+    `start_tokens`, [B, N], is the beginning of each translation.
     """
     lengths = (sources != PAD_ID).sum(1)
     limit = int(max_target_length(int(lengths.max())))
-    never = [*suppressed, *network.config.forbidden_ids]
-    mask = suppressed_mask(network.config.vocab_size, never).to(sources.device)
+    forbidden_ids = [*suppressed, *network.config.forbidden_ids]
+    mask = suppressed_mask(network.config.vocab_size, forbidden_ids).to(sources.device)
     memory = network.encode(sources)
     target = torch.full((len(sources), 1), BOS_ID, device=sources.device)
-    if begin is not None:
-        target = torch.cat((target, begin.to(sources.device)), dim=1)
+    if start_tokens is not None:
+        target = torch.cat((target, start_tokens.to(sources.device)), dim=1)
     live = torch.arange(len(sources), device=sources.device)  # rows that have not ended
     for length in range(1, limit + 1):
         states = network.decode(target[live], memory[live], sources[live])[:, -1]
-        chosen = (network.project(states).float() + mask).argmax(-1)
+        next_tokens = (network.project(states).float() + mask).argmax(-1)
         target = torch.nn.functional.pad(target, (0, 1), value=PAD_ID)
-        target[live, -1] = chosen
-        live = live[(chosen != EOS_ID) & (length < lengths[live] - 2 + 50)]
+        target[live, -1] = next_tokens
+        live = live[(next_tokens != EOS_ID) & (length < lengths[live] - 2 + 50)]
         if not len(live):
             break
     return [

@@ -23,7 +23,7 @@ class SSRU(nn.Module):
         forget = torch.sigmoid(self.w_f(x))
         added = (1 - forget) * self.w(x)
         cell, cells = torch.zeros_like(x[:, 0]), []
-        for kept, new in zip(forget.unbind(1), added.unbind(1), strict=True):
-            cell = kept * cell + new
+        for forget_gate, candidate in zip(forget.unbind(1), added.unbind(1), strict=True):
+            cell = forget_gate * cell + candidate
             cells.append(cell)
         return F.relu(torch.stack(cells, dim=1))

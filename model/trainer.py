@@ -156,16 +156,16 @@ class Trainer:
         with closing(updates), closing(progress):
             while self.step < training.max_steps and self._update(next(updates), window):
                 progress.update()
-                last = self.step == training.max_steps
-                checkpointing = self.step % training.checkpoint_every == 0
-                validating = self.step % training.validate_every == 0 or last
-                if self.step % training.log_every == 0 or checkpointing or validating:
+                is_last = self.step == training.max_steps
+                is_checkpoint = self.step % training.checkpoint_every == 0
+                is_validation = self.step % training.validate_every == 0 or is_last
+                if self.step % training.log_every == 0 or is_checkpoint or is_validation:
                     self._report(window, progress, log=self.step % training.log_every == 0)
                     window = Window()
-                if validating:
+                if is_validation:
                     self._validate(progress)
                     window = Window()
-                if checkpointing:
+                if is_checkpoint:
                     self.save()
             if self.step % training.checkpoint_every:
                 self._report(window, progress, log=False)
@@ -181,24 +181,24 @@ class Trainer:
         The gradient is a mean over all tokens and candidate lists of the update. Dropout depends only on the
         seed, the step and the process, so checkpoints need no state of a random generator.
         """
-        mine = sum(batch.num_tokens for batch in update.batches)
+        own_tokens = sum(batch.num_tokens for batch in update.batches)
         lists = sum(len(batch.gains) for batch in update.candidates)
         # only the first process's clock counts
-        left = self.stopwatch.share_left if self.processes.is_first else 0.0
-        sums = self.processes.sums([mine, lists, self.stop_requested, left])
+        share_left = self.stopwatch.share_left if self.processes.is_first else 0.0
+        sums = self.processes.sums([own_tokens, lists, self.stop_requested, share_left])
         num_tokens, num_lists, stop, self.time_left = sums
         if stop or not self.time_left:
             return False
         self.network.train()
-        place = (self.config.training.seed, self.step, self.processes.rank)
-        torch.manual_seed(int(np.random.SeedSequence(place).generate_state(1)[0]))
+        entropy = (self.config.training.seed, self.step, self.processes.rank)
+        torch.manual_seed(int(np.random.SeedSequence(entropy).generate_state(1)[0]))
         try:
             for number, batch in enumerate(update.passes, start=1):
                 with self._sharing_gradients(when=number == len(update.passes)):
                     self._backward(batch, num_tokens, num_lists, window)
         except torch.OutOfMemoryError as error:
             raise self._out_of_memory(update, error) from error
-        window.tokens += mine
+        window.tokens += own_tokens
         nn.utils.clip_grad_norm_(self.network.parameters(), self.config.training.clip_norm)
         self.step, self.epoch, self.next_batch = self.step + 1, update.epoch, update.next_batch
         self.optimizer.step(self._learning_rate())
@@ -213,13 +213,13 @@ class Trainer:
         with self._autocast():
             if isinstance(batch, CandidateBatch):
                 expected = risk(self.parallel, batch.to(self.device))
-                part = expected * (training.risk * world / num_lists)
+                loss = expected * (training.risk * world / num_lists)
                 window.add_risk(expected.detach(), len(batch.gains))
             else:
                 sums = token_losses(self.parallel, batch.to(self.device), training)
-                part = sums.smoothed * (world / num_tokens)
+                loss = sums.smoothed * (world / num_tokens)
                 window.add(sums.smoothed.detach(), sums.nll)
-        part.backward()  # type: ignore[no-untyped-call]
+        loss.backward()  # type: ignore[no-untyped-call]
 
     def _sharing_gradients(self, *, when: bool) -> AbstractContextManager[None]:
         if isinstance(self.parallel, DistributedDataParallel) and not when:
@@ -264,15 +264,15 @@ class Trainer:
                 f"{saved[-1] if saved else 'the beginning'} with a lower "
                 "training.learning_rate_factor or a longer training.warmup_steps"
             )
-        shown = f"loss {smoothed:.3f}, ppl {math.exp(nll):.1f}, {speed:,.0f} tokens/s"
+        status = f"loss {smoothed:.3f}, ppl {math.exp(nll):.1f}, {speed:,.0f} tokens/s"
         of_lists = {"risk": expected / lists} if lists else {}
         if of_lists:
-            shown += f", risk {of_lists['risk']:.3f}"
+            status += f", risk {of_lists['risk']:.3f}"
         if self.best_step:
-            shown += f", best BLEU {self.best_bleu:.1f}"
+            status += f", best BLEU {self.best_bleu:.1f}"
         if limit := self.config.training.max_minutes:
-            shown += f", at most {self.time_left * limit:.1f} min left"
-        progress.set_postfix_str(shown)
+            status += f", at most {self.time_left * limit:.1f} min left"
+        progress.set_postfix_str(status)
         if log and self.processes.is_first:
             self.log.write(
                 "train",
@@ -294,9 +294,9 @@ class Trainer:
             loss = validation_loss(self.network, self.valid, self.config)
             bleu = greedy_bleu(self.network, self.vocabularies, self.valid_text, self.config)
             widths = attention_widths(self.network, self.valid)
-        shown = ", ".join(f"BLEU {direction} {score:.1f}" for direction, score in bleu.items())
+        scores = ", ".join(f"BLEU {direction} {score:.1f}" for direction, score in bleu.items())
         progress.write(
-            f"step {self.step}: validation loss {loss.smoothed:.3f}, ppl {math.exp(loss.nll):.2f}, {shown}"
+            f"step {self.step}: validation loss {loss.smoothed:.3f}, ppl {math.exp(loss.nll):.2f}, {scores}"
         )
         self.log.write(
             "validation",
@@ -305,7 +305,9 @@ class Trainer:
             loss=loss.smoothed,
             nll=loss.nll,
             bleu=bleu,
-            attention_width={place: sum(heads) / len(heads) for place, heads in widths.items()},
+            attention_width={
+                map_name: sum(heads) / len(heads) for map_name, heads in widths.items()
+            },
         )
         mean = sum(bleu.values()) / len(bleu)
         if mean > self.best_bleu:
@@ -331,14 +333,14 @@ def _check_unchanged(folder: Path, saved: Config, config: Config) -> None:
         TrainingError: they differ; the message names the first difference.
     """
     network = saved.model.with_regularization_of(config.model)
-    kept = [
+    fixed = [
         (f"model.{name}", value, getattr(config.model, name))
         for name, value in vars(network).items()
     ]
-    kept.append(("training.optimizer", saved.training.optimizer, config.training.optimizer))
-    for name, before, now in kept:
-        if before != now:
+    fixed.append(("training.optimizer", saved.training.optimizer, config.training.optimizer))
+    for name, saved_value, new_value in fixed:
+        if saved_value != new_value:
             raise TrainingError(
-                f"{folder} was trained with {name} = {before!r}, and cannot continue with {now!r}; choose "
-                "another folder with --out"
+                f"{folder} was trained with {name} = {saved_value!r}, and cannot continue with "
+                f"{new_value!r}; choose another folder with --out"
             )

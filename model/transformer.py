@@ -68,8 +68,10 @@ class MultiHeadAttention(nn.Module):
         k = self._split(self.w_k(memory))  # [B, H, S, D]
         v = self._split(self.w_v(memory))  # [B, H, S, D]
         if weights_out is None and q.is_cuda:
-            dropped = self.dropout.rate if self.training else 0.0
-            context = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=dropped)
+            dropout_rate = self.dropout.rate if self.training else 0.0
+            context = F.scaled_dot_product_attention(
+                q, k, v, attn_mask=mask, dropout_p=dropout_rate
+            )
         else:
             context = self._attend(q.float(), k.float(), v.float(), mask, weights_out)
         output: Tensor = self.w_o(context.transpose(1, 2).flatten(-2))  # [B, T, d_model]
@@ -131,10 +133,12 @@ class PositionalEncoding(nn.Module):
 
 def position_table(config: ModelConfig) -> Tensor:
     """Compute the position encodings that a configuration asks for: [max_positions, d_model]."""
-    count, first = config.max_positions, config.position_offset
+    count, first_position = config.max_positions, config.position_offset
     inclusive = config.position_exponent == "inclusive"
     halves = config.position_layout == "halves"
-    return sinusoids(first + count, config.d_model, inclusive=inclusive, halves=halves)[first:]
+    return sinusoids(first_position + count, config.d_model, inclusive=inclusive, halves=halves)[
+        first_position:
+    ]
 
 
 def sinusoids(
@@ -316,25 +320,32 @@ class Transformer(nn.Module):
             weights: list[Tensor] | None = None if maps is None else []
             x = layer(x, memory, target_mask, source_mask, weights)
             if maps is not None and weights:
-                *own, maps[f"decoder.{index}.cross"] = weights
-                maps |= {f"decoder.{index}.self": one for one in own}
+                *self_attention, maps[f"decoder.{index}.cross"] = weights
+                maps |= {
+                    f"decoder.{index}.self": weights_of_self for weights_of_self in self_attention
+                }
         states: Tensor = self.decoder_norm(x)
         return states
 
     def project(self, states: Tensor) -> Tensor:
         """Project states [..., d_model] to logits [..., V] before the softmax."""
-        own = self.config.embeddings == "separate"
+        has_own_projection = self.config.embeddings == "separate"
         bias = self.projection_bias if self.config.projection_bias else None
-        return F.linear(states, self.projection.weight if own else self.embedding.weight, bias)
+        return F.linear(
+            states, self.projection.weight if has_own_projection else self.embedding.weight, bias
+        )
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         """Compute logits of source ids [B, S] and target ids [B * K, T] from BOS on: [B * K, T, V].
 
         The K targets of a source are in consecutive rows, and the source is encoded once for all of them.
         """
-        memory, each = self.encode(source), len(target) // len(source)
-        if each > 1:
-            memory, source = memory.repeat_interleave(each, 0), source.repeat_interleave(each, 0)
+        memory, num_targets = self.encode(source), len(target) // len(source)
+        if num_targets > 1:
+            memory, source = (
+                memory.repeat_interleave(num_targets, 0),
+                source.repeat_interleave(num_targets, 0),
+            )
         return self.project(self.decode(target, memory, source))
 
     def attention_maps(self, source: Tensor, target: Tensor) -> AttentionMaps:

@@ -88,11 +88,11 @@ def find_slots(entries: Iterable[Entry]) -> dict[str, list[Slot]]:
     slots: dict[str, list[Slot]] = {}
     for entry in entries:
         english = frozenset(
-            word for one in entry.second if WORD.fullmatch(word := write_out(one, "en"))
+            word for synonym in entry.second if WORD.fullmatch(word := write_out(synonym, "en"))
         )
-        for one in entry.first if english else ():
-            if kind := _kind(one):
-                word = write_out(one, "de")
+        for synonym in entry.first if english else ():
+            if kind := _kind(synonym):
+                word = write_out(synonym, "de")
                 for ending in ENDINGS if kind == "adj" else ("",):
                     slots.setdefault(word + ending, []).append(Slot(kind, ending, english))
     return slots
@@ -116,8 +116,8 @@ def new_words(entries: Iterable[Entry], source: int, known: Known, ranks: Ranks)
                 or lower[source] in known[source]
             ):
                 continue
-            found = (ranks[1 - source][lower[1 - source]], pair)
-            best[kind, pair[source]] = min(found, best.get((kind, pair[source]), found))
+            ranked = (ranks[1 - source][lower[1 - source]], pair)
+            best[kind, pair[source]] = min(ranked, best.get((kind, pair[source]), ranked))
     words: dict[str, list[Pair]] = {}
     for (kind, _), (_, pair) in best.items():
         words.setdefault(kind, []).append(pair)
@@ -134,33 +134,37 @@ class Exchange:
 
     def __call__(self, pair: Pair) -> Pair | None:
         """Replace a word in a pair; return None if no word can be replaced or the one drawn does not fit."""
-        places = list(self._places(pair))
-        if not places:
+        replaceable = list(self._places(pair))
+        if not replaceable:
             return None
-        slot, german, english = self._random.choice(places)
+        slot, german, english = self._random.choice(replaceable)
         word = self._random.choice(self.words[slot.kind])
         if not _agrees(slot, german[0], word[0]):
             return None
-        before = ARTICLE.sub(
+        text_before = ARTICLE.sub(
             r"\1n " if AS_A_VOWEL.match(word[1]) else r"\1 ", pair[1][: english.start()]
         )
         return (
             pair[0][: german.start()]
             + _cased(word[0] + slot.ending, german)
             + pair[0][german.end() :],
-            before + _cased(word[1], english) + pair[1][english.end() :],
+            text_before + _cased(word[1], english) + pair[1][english.end() :],
         )
 
     def _places(self, pair: Pair) -> Iterator[tuple[Slot, re.Match[str], re.Match[str]]]:
         """Yield the German words that occur once and have exactly one translation in the pair."""
         german, english = (list(WORD.finditer(side)) for side in pair)
-        times = Counter(word[0] for word in german)
+        counts = Counter(word[0] for word in german)
         for word in german:
-            forms = _forms(word) if times[word[0]] == 1 else ()
+            forms = _forms(word) if counts[word[0]] == 1 else ()
             for slot in (slot for form in forms for slot in self.slots.get(form, ())):
-                found = [one for one in english if not slot.english.isdisjoint(_forms(one))]
-                if slot.kind in self.words and len(found) == 1:
-                    yield slot, word, found[0]
+                translations = [
+                    translation
+                    for translation in english
+                    if not slot.english.isdisjoint(_forms(translation))
+                ]
+                if slot.kind in self.words and len(translations) == 1:
+                    yield slot, word, translations[0]
                     break
 
 
@@ -182,13 +186,13 @@ def _kind(word: str) -> str | None:
     return str(kind)
 
 
-def _agrees(slot: Slot, old: str, new: str) -> bool:
+def _agrees(slot: Slot, old_word: str, new_word: str) -> bool:
     """Check whether a German noun fits the case of the old one: dative plurals end in n (or s)."""
-    return slot.kind != "pl" or old[-1] not in "ns" or new[-1] in "ns"
+    return slot.kind != "pl" or old_word[-1] not in "ns" or new_word[-1] in "ns"
 
 
-def _cased(word: str, place: re.Match[str]) -> str:
-    return word[0].upper() + word[1:] if place.start() == 0 else word
+def _cased(word: str, match: re.Match[str]) -> str:
+    return word[0].upper() + word[1:] if match.start() == 0 else word
 
 
 def _ranks(path: Path) -> dict[str, int]:

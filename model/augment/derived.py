@@ -32,14 +32,16 @@ File = TypeVar("File", bound=BaseModel)
 
 def parser(command: str, description: str | None) -> argparse.ArgumentParser:
     """Build a parser with the arguments of all commands of this package: the data and output folders."""
-    made = argparse.ArgumentParser(
+    argument_parser = argparse.ArgumentParser(
         prog=f"python -m {command}",
         description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("data", type=Path, help="folder with train.<code> or train.<name>.<code>")
-    made.add_argument("--out", type=Path, required=True, help="folder for the new pairs")
-    return made
+    argument_parser.add_argument(
+        "data", type=Path, help="folder with train.<code> or train.<name>.<code>"
+    )
+    argument_parser.add_argument("--out", type=Path, required=True, help="folder for the new pairs")
+    return argument_parser
 
 
 def read_toml(name_or_path: str, folder: Path, kind: type[File]) -> tuple[Path, File]:
@@ -57,12 +59,14 @@ def read_toml(name_or_path: str, folder: Path, kind: type[File]) -> tuple[Path, 
     try:
         return path, kind.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
-        known = ", ".join(sorted(one.stem for one in folder.glob("*.toml")))
-        raise DataError(f"{name_or_path}: {error.strerror}; included: {known}") from None
+        included = ", ".join(sorted(file.stem for file in folder.glob("*.toml")))
+        raise DataError(f"{name_or_path}: {error.strerror}; included: {included}") from None
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise DataError(f"{path}: {place}: {first['msg']}, but is {first['input']!r}") from None
+        first_error = error.errors()[0]
+        location = ".".join(map(str, first_error["loc"]))
+        raise DataError(
+            f"{path}: {location}: {first_error['msg']}, but is {first_error['input']!r}"
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: {error}") from None
 
@@ -89,7 +93,7 @@ def derive(
         new_name = f"{name}-{kind}" if name else kind
         progress = tqdm(iterate_pairs(paths), desc=new_name, unit="pair", unit_scale=True)
         written = write_pairs(
-            (new for pair in progress if (new := change(pair))),
+            (derived for pair in progress if (derived := change(pair))),
             [out / f"train.{new_name}.{code}" for code in languages],
         )
         yield f"{new_name}: {written:,} pairs, of {progress.n:,}"
@@ -107,5 +111,7 @@ def known_words(data: Path, languages: Pair) -> Known:
     for pair in tqdm(pairs, desc="words", unit="pair", unit_scale=True):
         for count, side in zip(counts, pair, strict=True):
             count.update(WORD.findall(side.lower()))
-    first, second = (frozenset(word for word, n in count.items() if n >= KNOWN) for count in counts)
+    first, second = (
+        frozenset(word for word, number in count.items() if number >= KNOWN) for count in counts
+    )
     return first, second

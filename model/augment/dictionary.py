@@ -59,8 +59,8 @@ def divide(entries: Iterable[Entry], languages: Pair, known: Known) -> dict[str,
     for entry in entries:
         for source, code in enumerate(languages):
             for first, second in ding.candidates(entry, source):
-                plain = ding.write_out(first, languages[0]), ding.write_out(second, languages[1])
-                for pair in unfold(plain):
+                texts = ding.write_out(first, languages[0]), ding.write_out(second, languages[1])
+                for pair in unfold(texts):
                     if all(SENTENCE.fullmatch(side) for side in pair):
                         corpora["examples"][pair] = None
                     elif _teaches(pair[source], known[source]):
@@ -76,9 +76,9 @@ def unfold(pair: Pair) -> Iterator[Pair]:
     if not all(pair) or any(NOT_ALTERNATIVES.search(side) for side in pair):
         return
     words = [[word.split("/") for word in side.split()] for side in pair]
-    for place in range(min(max(map(len, side)) for side in words)):
+    for index in range(min(max(map(len, side)) for side in words)):
         first, second = (
-            " ".join(word[min(place, len(word) - 1)] for word in side) for side in words
+            " ".join(word[min(index, len(word) - 1)] for word in side) for side in words
         )
         if not NOT_TEXT.search(f"{first} {second}"):
             yield first, second

@@ -114,26 +114,27 @@ def read_entries(path: Path, without: frozenset[str] = frozenset()) -> Iterator[
 
 def candidates(entry: Entry, source: int) -> Iterator[Pair]:
     """Pair all words of one side with the most common one of the other, and abbreviations with each other."""
-    others = entry[1 - source]
+    other_words = entry[1 - source]
     for words in entry[source]:
-        other = others[0]
-        if short := ABBREVIATION.fullmatch(words):
-            other_short = ABBREVIATION.fullmatch(others[-1])
-            words, other = short[1], other_short[1] if other_short else other
+        other = other_words[0]
+        if abbreviation := ABBREVIATION.fullmatch(words):
+            other_abbreviation = ABBREVIATION.fullmatch(other_words[-1])
+            words, other = abbreviation[1], other_abbreviation[1] if other_abbreviation else other
         yield (words, other) if source == 0 else (other, words)
 
 
 def write_out(text: str, code: str) -> str:
     """Remove remarks from a text, and write out the abbreviations of dictionaries."""
     text = REMARK.sub(" ", text)
-    for short, long in WRITTEN_OUT.get(code, {}).items():
-        text = re.sub(rf"(?<!\w){re.escape(short)}", long, text)
+    for abbreviated, written in WRITTEN_OUT.get(code, {}).items():
+        text = re.sub(rf"(?<!\w){re.escape(abbreviated)}", written, text)
     return " ".join(text.split())
 
 
 def _usual(form: str) -> list[str]:
     """Return a few common synonyms from one side of an entry, followed by the first abbreviation."""
-    synonyms = [" ".join(one.split()) for one in SYNONYM.split(ABBREVIATION.sub("", form))]
-    usual = [one for one in synonyms if UNUSUAL.isdisjoint(LABEL.findall(one))] or synonyms[:1]
-    short = ABBREVIATION.search(form)
-    return usual[:MAX_SYNONYMS] + ([short[0]] if short else [])
+    synonyms = [" ".join(synonym.split()) for synonym in SYNONYM.split(ABBREVIATION.sub("", form))]
+    usual = [synonym for synonym in synonyms if UNUSUAL.isdisjoint(LABEL.findall(synonym))]
+    usual = usual or synonyms[:1]
+    abbreviation = ABBREVIATION.search(form)
+    return usual[:MAX_SYNONYMS] + ([abbreviation[0]] if abbreviation else [])

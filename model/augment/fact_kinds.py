@@ -116,8 +116,8 @@ def time(draw: Draw) -> str:
 def clock(draw: Draw) -> Fact:
     """Draw a time of day as each language writes it: 17:30 Uhr, 5:30 pm."""
     hour, minute = draw.integer(0, 23), f"{draw.integer(0, 59):02}"
-    half = "am" if hour < 12 else "pm"
-    parts = {"hour24": hour, "hour": (hour - 1) % 12 + 1, "minute": minute, "half": half}
+    half_of_day = "am" if hour < 12 else "pm"
+    parts = {"hour24": hour, "hour": (hour - 1) % 12 + 1, "minute": minute, "half": half_of_day}
     return lambda language: language.clock.format(**parts)
 
 
@@ -158,7 +158,7 @@ def iban(draw: Draw) -> str:
     """Draw an IBAN, mostly in blocks of four."""
     country = draw.one_of("DE", "AT", "CH", "FR", "NL", "GB", "ES")
     number = country + draw.digits(int(draw.one_of("18", "20", "20")))
-    blocks = [number[at : at + 4] for at in range(0, len(number), 4)]
+    blocks = [number[start : start + 4] for start in range(0, len(number), 4)]
     return (" " if draw.chance() < 0.7 else "").join(blocks)
 
 
@@ -218,8 +218,8 @@ def score(draw: Draw) -> Fact:
 def code(draw: Draw) -> str:
     """Draw an article number with letters and digits: KB-4711-07A."""
     letters = draw.some_of("ABCDEFGHKLMNPRSTVWXZ", draw.integer(1, 3))
-    marked = draw.digits(2) + draw.one_of("A", "B", "C", "X")
-    parts = draw.shuffled([letters, draw.digits(2, 5), marked, draw.digits(1, 4)])
+    code_with_letter = draw.digits(2) + draw.one_of("A", "B", "C", "X")
+    parts = draw.shuffled([letters, draw.digits(2, 5), code_with_letter, draw.digits(1, 4)])
     return draw.one_of("-", "-", "/", ".", " ").join(parts[: draw.integer(2, 4)])
 
 

@@ -44,8 +44,8 @@ def load_patterns(name_or_path: str) -> tuple[Pair, list[Pair]]:
     path, file = derived.read_toml(name_or_path, PATTERNS, _File)
     for code in file.languages:
         if code not in writings():
-            known = ", ".join(writings())
-            raise DataError(f"{path}: languages: {code!r} is not among {known}")
+            codes = ", ".join(writings())
+            raise DataError(f"{path}: languages: {code!r} is not among {codes}")
     try:
         return file.languages, [_pattern(sentence) for sentence in file.sentences]
     except DataError as error:
@@ -75,8 +75,8 @@ def filled(pattern: Pair, languages: tuple[Writing, Writing], draw: Draw) -> Pai
         drawn.setdefault(kind, []).append(KINDS[kind](draw))
 
     def written(side: str, language: Writing) -> str:
-        rest = {kind: iter(facts) for kind, facts in drawn.items()}
-        return PLACEHOLDER.sub(lambda found: next(rest[found[1]])(language), side)
+        remaining = {kind: iter(facts) for kind, facts in drawn.items()}
+        return PLACEHOLDER.sub(lambda match: next(remaining[match[1]])(language), side)
 
     return written(pattern[0], languages[0]), written(pattern[1], languages[1])
 
@@ -110,8 +110,8 @@ def _pairs(
     """Draw `count` patterns at random and fill them."""
     languages = writings()[codes[0]], writings()[codes[1]]
     draw = Draw(names, languages[0].streets + languages[1].streets, seed)
-    chosen = random.Random(seed).choices(patterns, k=count)
-    return (filled(pattern, languages, draw) for pattern in chosen)
+    drawn = random.Random(seed).choices(patterns, k=count)
+    return (filled(pattern, languages, draw) for pattern in drawn)
 
 
 if __name__ == "__main__":

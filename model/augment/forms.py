@@ -54,8 +54,8 @@ class Forms:
 
     def __init__(self, languages: Pair, words: Mapping[str, frozenset[str]], seed: int) -> None:
         """`words` maps words of the first language to their translations that are single words."""
-        known = writings()
-        self._quotes = [known[code].quotes if code in known else () for code in languages]
+        by_code = writings()
+        self._quotes = [by_code[code].quotes if code in by_code else () for code in languages]
         self._words = words
         self._random = random.Random(seed)
         self._previous: Pair | None = None
@@ -75,9 +75,9 @@ class Forms:
         if not _is_short(pair):
             return None
         [change] = self._random.choices(list(self._weights), list(self._weights.values()))
-        made = change(pair)
+        changed = change(pair)
         self._previous = pair
-        return None if made == pair else made
+        return None if changed == pair else changed
 
     def capitals(self, pair: Pair) -> Pair:
         """Change all letters to capitals."""
@@ -102,13 +102,13 @@ class Forms:
         """Put the whole text, or one word, in quotes or brackets."""
         spans = self._aligned(pair)
         if spans and self._random.random() < 0.6:
-            place = self._random.choice(spans)
+            spans_enclosed = self._random.choice(spans)
         else:
-            place = (0, len(pair[0])), (0, len(pair[1]))
+            spans_enclosed = (0, len(pair[0])), (0, len(pair[1]))
         first, second = (
             f"{side[:start]}{opening}{side[start:end]}{closing}{side[end:]}"
             for side, (start, end), (opening, closing) in zip(
-                pair, place, self._marks(), strict=True
+                pair, spans_enclosed, self._marks(), strict=True
             )
         )
         return first, second
@@ -140,7 +140,7 @@ class Forms:
         names = PLACEHOLDERS[: len(places)]
         if draw.random() < 0.2:
             names = tuple(draw.sample(PLACEHOLDERS, len(places)))
-        written = [how.format(name) for (_, how), name in zip(places, names, strict=True)]
+        written = [form.format(name) for (_, form), name in zip(places, names, strict=True)]
         first, second = (
             _replace(pair[side], [spans[side] for spans, _ in places], written) for side in (0, 1)
         )
@@ -160,20 +160,20 @@ class Forms:
 
     def _edges(self, pair: Pair) -> tuple[Place, Place]:
         """Return the places before a sentence, and after it or before its final punctuation."""
-        back = 1 if _ends_alike(pair) and self._random.random() < 0.6 else 0
-        first, second = (len(side) - back for side in pair)
+        num_marks = 1 if _ends_alike(pair) and self._random.random() < 0.6 else 0
+        first, second = (len(side) - num_marks for side in pair)
         return (((0, 0), (0, 0)), "{} "), (((first, first), (second, second)), " {}")
 
     def _aligned(self, pair: Pair) -> list[Spans]:
         """Return the spans of words that occur once on each side and translate each other, each word once."""
         first, second = map(_unique_words, pair)
-        found: dict[Span, Spans] = {}
+        aligned: dict[Span, Spans] = {}
         for word, span in first.items():
             for other in (word, *sorted(self._words.get(word, ()))):
                 if other in second:
-                    found.setdefault(second[other], (span, second[other]))
+                    aligned.setdefault(second[other], (span, second[other]))
                     break
-        return list(found.values())
+        return list(aligned.values())
 
 
 class Rough:
@@ -204,16 +204,16 @@ class Rough:
     def slip(self, text: str) -> str:
         """In one or two words, omit a letter, double it, swap it with the next, or replace it."""
         draw = self._random
-        words = [one for one in WORD.finditer(text) if len(one[0]) >= MIN_LETTERS]
-        chosen = draw.sample(words, min(len(words), draw.choice((1, 1, 2))))
-        for word in sorted(chosen, key=re.Match.start, reverse=True):
-            at = word.start() + draw.randrange(1, len(word[0]) - 1)
-            here, following = text[at], text[at + 1]
+        words = [word for word in WORD.finditer(text) if len(word[0]) >= MIN_LETTERS]
+        words_to_change = draw.sample(words, min(len(words), draw.choice((1, 1, 2))))
+        for word in sorted(words_to_change, key=re.Match.start, reverse=True):
+            position = word.start() + draw.randrange(1, len(word[0]) - 1)
+            letter, next_letter = text[position], text[position + 1]
             other = draw.choice(word[0][1:])
-            new = draw.choice(
-                (following, here * 2 + following, following + here, other + following)
+            letters = draw.choice(
+                (next_letter, letter * 2 + next_letter, next_letter + letter, other + next_letter)
             )
-            text = f"{text[:at]}{new}{text[at + 2 :]}"
+            text = f"{text[:position]}{letters}{text[position + 2 :]}"
         return text
 
     def digraphs(self, text: str) -> str:
@@ -222,7 +222,7 @@ class Rough:
 
     def shift(self, text: str) -> str:
         """Capitalize the second letter, as if the shift key was held for too long: HAllo."""
-        return re.sub(r"^\w\w(?=\w)", lambda found: found[0].upper(), text)
+        return re.sub(r"^\w\w(?=\w)", lambda match: match[0].upper(), text)
 
     def spaces(self, text: str) -> str:
         """Insert a space before the final punctuation, or remove the one after a comma."""
@@ -238,11 +238,11 @@ def copied(side: int) -> Change:
 
 def single_words(pairs: Iterable[Pair]) -> dict[str, frozenset[str]]:
     """Return the translations of words by pairs with one word on each side."""
-    found: dict[str, set[str]] = {}
+    translations: dict[str, set[str]] = {}
     for first, second in pairs:
         if WORD.fullmatch(first) and WORD.fullmatch(second):
-            found.setdefault(first, set()).add(second)
-    return {word: frozenset(others) for word, others in found.items()}
+            translations.setdefault(first, set()).add(second)
+    return {word: frozenset(words) for word, words in translations.items()}
 
 
 def _is_short(pair: Pair) -> bool:
@@ -263,22 +263,27 @@ def _with_end(pair: Pair, mark: str) -> Pair | None:
 
 def _unique_words(text: str) -> dict[str, Span]:
     """Return the spans of the words that occur once in a text."""
-    words = [(one[0], one.span()) for one in TOKEN.finditer(text)]
+    words = [(match[0], match.span()) for match in TOKEN.finditer(text)]
     counts = Counter(word for word, _ in words)
     return {word: span for word, span in words if counts[word] == 1}
 
 
 def _around(spans: Spans) -> list[Place]:
     """Return the places directly before and after a word."""
-    (a, b), (c, d) = spans
-    return [(((a, a), (c, c)), "{}"), (((b, b), (d, d)), "{}")]
+    (start, end), (target_start, target_end) = spans
+    return [
+        (((start, start), (target_start, target_start)), "{}"),
+        (((end, end), (target_end, target_end)), "{}"),
+    ]
 
 
-def _replace(text: str, spans: list[Span], new: list[str]) -> str:
+def _replace(text: str, spans: list[Span], replacements: list[str]) -> str:
     """Replace each span of the text; replacements that start at the same position keep their order."""
     parts, position = [], 0
-    for (start, end), one in sorted(zip(spans, new, strict=True), key=lambda place: place[0][0]):
-        parts += [text[position:start], one]
+    for (start, end), replacement in sorted(
+        zip(spans, replacements, strict=True), key=lambda place: place[0][0]
+    ):
+        parts += [text[position:start], replacement]
         position = end
     return "".join((*parts, text[position:]))
 

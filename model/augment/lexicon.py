@@ -50,11 +50,13 @@ class Entry:
 
     def spans(self, pair: Pair) -> Spans | None:
         """Find the entry in both sides as whole words; return None unless it occurs exactly once in each."""
-        found = [
-            [one.span() for one in re.finditer(rf"(?<!\w){re.escape(side)}(?!\w)", text)]
+        spans_by_side = [
+            [match.span() for match in re.finditer(rf"(?<!\w){re.escape(side)}(?!\w)", text)]
             for side, text in zip(self.sides, pair, strict=True)
         ]
-        return (found[0][0], found[1][0]) if len(found[0]) == len(found[1]) == 1 else None
+        if [len(spans) for spans in spans_by_side] != [1, 1]:
+            return None
+        return spans_by_side[0][0], spans_by_side[1][0]
 
 
 @dataclass
@@ -79,12 +81,12 @@ class Lexicon:
     @cached_property
     def by_word(self) -> dict[str, list[Entry]]:
         """The entries to look for in text, by the first word of their first side."""
-        found: dict[str, list[Entry]] = {}
+        entries_by_word: dict[str, list[Entry]] = {}
         for entries in self.classes.values():
             for entry in entries:
                 if entry.is_sought and (word := WORD.search(entry.sides[0])):
-                    found.setdefault(word[0], []).append(entry)
-        return found
+                    entries_by_word.setdefault(word[0], []).append(entry)
+        return entries_by_word
 
     def draw(self, kind: str, at_start: tuple[bool, bool], draw: random.Random) -> Pair:
         """Draw an entry of a class and fill its placeholders.
@@ -94,7 +96,10 @@ class Lexicon:
         fitting = [
             entry
             for entry in self._all[kind]
-            if all(here or not only for only, here in zip(entry.at_start, at_start, strict=True))
+            if all(
+                is_start or not only_at_start
+                for only_at_start, is_start in zip(entry.at_start, at_start, strict=True)
+            )
         ]
         entry = draw.choice(fitting)
         parts = {name: self.draw(name, (False, False), draw) for name in entry.placeholders}
@@ -184,24 +189,26 @@ class Exchange:
             for word in dict.fromkeys(WORD.findall(pair[0]))
             for entry in self.lexicon.by_word.get(word, ())
         ]
-        taken: list[Spans] = []
-        for entry in sorted(candidates, key=lambda one: -len(one.sides[0])):
+        taken_spans: list[Spans] = []
+        for entry in sorted(candidates, key=lambda entry: -len(entry.sides[0])):
             spans = entry.spans(pair)
             if spans and not any(
                 span[0] < other[1] and other[0] < span[1]
-                for others in taken
-                for span, other in zip(spans, others, strict=True)
+                for taken in taken_spans
+                for span, other in zip(spans, taken, strict=True)
             ):
-                taken.append(spans)
+                taken_spans.append(spans)
                 yield entry, spans
 
 
 def put(text: str, replacements: list[tuple[Span, str]]) -> str:
     """Replace these spans of the text."""
-    for (start, end), new in sorted(replacements, reverse=True):
+    for (start, end), replacement in sorted(replacements, reverse=True):
         # the full stop of an abbreviation at the end of a sentence also ends the sentence
-        rest = text[end:] or ("." if text[start:end].endswith(".") else "")
-        text = text[:start] + new + rest.removeprefix("." if new.endswith(".") else "")
+        text_after = text[end:] or ("." if text[start:end].endswith(".") else "")
+        if replacement.endswith("."):
+            text_after = text_after.removeprefix(".")
+        text = text[:start] + replacement + text_after
     return text
 
 

@@ -88,16 +88,18 @@ class Exchange:
         Names may have a final `s`, which is kept.
         """
         words = [set(WORD.findall(side)) for side in pair]
-        new = {}
+        new_names = {}
         for name in sorted({word.removesuffix("s") for word in words[0] | words[1]} | words[0]):
             if name in self._known and all({name, f"{name}s"} & side for side in words):
-                new[name] = self.name()
-                new[f"{name}s"] = f"{new[name]}s"
+                new_names[name] = self.name()
+                new_names[f"{name}s"] = f"{new_names[name]}s"
         numbers = [set(NUMBER.findall(side)) for side in pair]
-        new |= {number: self._digits(number) for number in sorted(numbers[0] & numbers[1])}
-        if not new:
+        new_names |= {number: self._digits(number) for number in sorted(numbers[0] & numbers[1])}
+        if not new_names:
             return None
-        first, second = (WORD.sub(lambda found: new.get(found[0], found[0]), side) for side in pair)
+        first, second = (
+            WORD.sub(lambda match: new_names.get(match[0], match[0]), side) for side in pair
+        )
         return first, second
 
     def name(self) -> str:
@@ -106,9 +108,12 @@ class Exchange:
         kind = draw.random()
         if kind < INVENTED and len(name := self._invented()) >= SHORTEST:
             return name
-        name, other = draw.choices(self.names, k=2)
-        if kind < INVENTED + COMPOSED and name.istitle() and other.istitle():
-            name = name[: draw.randint(2, len(name) - 1)] + other[draw.randint(1, len(other) - 2) :]
+        name, other_name = draw.choices(self.names, k=2)
+        if kind < INVENTED + COMPOSED and name.istitle() and other_name.istitle():
+            name = (
+                name[: draw.randint(2, len(name) - 1)]
+                + other_name[draw.randint(1, len(other_name) - 2) :]
+            )
         return name
 
     def _invented(self) -> str:
@@ -123,8 +128,8 @@ class Exchange:
 
     def _digits(self, number: str) -> str:
         """Draw the same number of digits; the first is not 0 unless it was."""
-        first = self._random.randrange(number[0] != "0", 10)
-        return str(first) + "".join(str(self._random.randrange(10)) for _ in number[1:])
+        first_digit = self._random.randrange(number[0] != "0", 10)
+        return str(first_digit) + "".join(str(self._random.randrange(10)) for _ in number[1:])
 
 
 def _followers(names: Iterable[str]) -> dict[str, list[str]]:
@@ -134,8 +139,8 @@ def _followers(names: Iterable[str]) -> dict[str, list[str]]:
         # lower() turns the Turkish İ into i and a combining dot, which is no letter
         letters = "".join(filter(str.isalpha, name.lower()))
         padded = f"{EDGE}{EDGE}{letters}{EDGE}"
-        for at in range(len(letters) + 1):
-            followers.setdefault(padded[at : at + 2], []).append(padded[at + 2])
+        for start in range(len(letters) + 1):
+            followers.setdefault(padded[start : start + 2], []).append(padded[start + 2])
     return followers
 
 

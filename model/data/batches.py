@@ -94,7 +94,8 @@ class Update(NamedTuple):
         """Copy the batches to pinned memory, for fast copies to a GPU."""
         batches = [batch.pin_memory() for batch in self.batches]
         return self._replace(
-            batches=batches, candidates=[one.pin_memory() for one in self.candidates]
+            batches=batches,
+            candidates=[candidate_batch.pin_memory() for candidate_batch in self.candidates],
         )
 
 
@@ -136,20 +137,24 @@ class Batcher:
         """
         batches = self.epoch(epoch)
         while True:
-            mine = []
-            for place in range(count * world):
+            own_batches = []
+            for index in range(count * world):
                 if batch == len(batches):
                     epoch, batch = epoch + 1, 0
                     batches = self.epoch(epoch)
-                if place % world == rank:
+                if index % world == rank:
                     seed = np.random.SeedSequence((self.seed, epoch, batch)).generate_state(1)[0]
-                    mine.append((batches[batch], int(seed)))
+                    own_batches.append((batches[batch], int(seed)))
                 batch += 1
-            yield Plan(mine, epoch, batch)
+            yield Plan(own_batches, epoch, batch)
 
     def update(self, plan: Plan) -> Update:
         """Build the batches of a plan, without candidates."""
-        return Update([self.batch(*one) for one in plan.batches], plan.epoch, plan.next_batch)
+        return Update(
+            [self.batch(*batch_and_seed) for batch_and_seed in plan.batches],
+            plan.epoch,
+            plan.next_batch,
+        )
 
 
 def cut(
@@ -172,8 +177,8 @@ def cut(
     batches, start = [], 0
     while start < len(order):
         # one more than fits at the first pair's length
-        most = batch_tokens // int(longest[start]) + 1
-        widths = np.maximum.accumulate(longest[start : start + most])
+        limit = batch_tokens // int(longest[start]) + 1
+        widths = np.maximum.accumulate(longest[start : start + limit])
         tokens = widths * np.arange(1, len(widths) + 1)
         fitting = max(1, int(np.searchsorted(tokens, batch_tokens, side="right")))
         batches.append(order[start : start + fitting])
@@ -186,7 +191,7 @@ def batches_of(pairs: Sequence[Pair], batch_tokens: int) -> Iterator[Batch]:
     sources = np.array([len(pair.source) for pair in pairs], np.int32)
     targets = np.array([len(pair.target) for pair in pairs], np.int32)
     for batch in cut(sources, targets, batch_tokens, np.random.default_rng(0)):
-        yield collate([pairs[at] for at in batch.tolist()])
+        yield collate([pairs[index] for index in batch.tolist()])
 
 
 def collate(pairs: Sequence[Pair]) -> Batch:

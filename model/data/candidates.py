@@ -41,7 +41,10 @@ class Candidates:
     ) -> None:
         """Batches have at most `training.batch_tokens` target tokens, including padding."""
         self.lists, self.vocabularies, self.config = lists, vocabularies, config
-        tokens = [len(one.pairs) * max(len(pair.target) for pair in one.pairs) for one in lists]
+        tokens = [
+            len(candidate_list.pairs) * max(len(pair.target) for pair in candidate_list.pairs)
+            for candidate_list in lists
+        ]
         rng = np.random.default_rng(config.training.seed)
         targets = np.array(tokens, np.int32)
         self.batches = cut(np.zeros_like(targets), targets, config.training.batch_tokens, rng)
@@ -57,38 +60,45 @@ class Candidates:
         for direction in config.data.directions:
             tag = vocabularies.source.tag_id(direction.split("-")[1])
             for path in sorted(folder.glob(f"candidates*.{direction}.jsonl")):
-                read = list(_read(path))
-                sources = vocabularies.source.encode([one["source"] for one in read])
-                texts = [text for one in read for text in one["candidates"]]
+                rows = list(_read(path))
+                sources = vocabularies.source.encode([row["source"] for row in rows])
+                texts = [text for row in rows for text in row["candidates"]]
                 targets = iter(vocabularies.target.encode(texts))
-                for one, source in zip(read, sources, strict=True):
-                    pairs = [pair_of(tag, source, next(targets)) for _ in one["candidates"]]
-                    lists.append(CandidateList(one["source"], tag, pairs, one["gains"]))
+                for row, source in zip(rows, sources, strict=True):
+                    pairs = [pair_of(tag, source, next(targets)) for _ in row["candidates"]]
+                    lists.append(CandidateList(row["source"], tag, pairs, row["gains"]))
         limit = config.data.max_tokens
-        short = [one for one in lists if all(max(map(len, pair)) <= limit for pair in one.pairs)]
-        if not short:
+        usable = [
+            candidate_list
+            for candidate_list in lists
+            if all(max(map(len, pair)) <= limit for pair in candidate_list.pairs)
+        ]
+        if not usable:
             raise DataError(
                 f"{folder}: has no candidates.<direction>.jsonl of "
                 f"{', '.join(config.data.directions)} within data.max_tokens = {limit} tokens; "
                 "training.risk needs them, and export.candidates makes them"
             )
-        return cls(short, config, vocabularies)
+        return cls(usable, config, vocabularies)
 
     def batch(self, number: int) -> CandidateBatch:
         """Build batch `number`, counted from 0 over all epochs; each epoch has each list once."""
         seed, alpha = self.config.training.seed, self.config.data.subword_alpha
-        epoch, place = divmod(number, len(self.batches))
+        epoch, position = divmod(number, len(self.batches))
         order = np.random.default_rng((seed, epoch)).permutation(len(self.batches))
-        chosen = [self.lists[at] for at in self.batches[order[place]]]
-        rows = collate([pair for one in chosen for pair in one.pairs])
-        gains = torch.tensor([one.gains for one in chosen])
+        lists = [self.lists[index] for index in self.batches[order[position]]]
+        rows = collate([pair for candidate_list in lists for pair in candidate_list.pairs])
+        gains = torch.tensor([candidate_list.gains for candidate_list in lists])
         source = rows.source[:: gains.shape[1]]
         if alpha:
             cut_seed = int(np.random.SeedSequence((seed, number)).generate_state(1)[0])
             pieces = self.vocabularies.source.sample(
-                [one.source for one in chosen], alpha, cut_seed
+                [candidate_list.source for candidate_list in lists], alpha, cut_seed
             )
-            pairs = [pair_of(one.tag, ids, ()) for one, ids in zip(chosen, pieces, strict=True)]
+            pairs = [
+                pair_of(candidate_list.tag, ids, ())
+                for candidate_list, ids in zip(lists, pieces, strict=True)
+            ]
             source = collate(pairs).source
         return CandidateBatch(source, rows.target_in, rows.target_out, gains)
 
@@ -101,9 +111,9 @@ def _read(path: Path) -> Iterator[dict[str, Any]]:
     """
     for number, (text, _) in enumerate(iterate_lines(path), start=1):
         try:
-            one = json.loads(text)
-            texts, gains = [one["source"], *one["candidates"]], one["gains"]
-            fits = all(isinstance(each, str) for each in texts) and len(gains) == COUNT
+            row = json.loads(text)
+            texts, gains = [row["source"], *row["candidates"]], row["gains"]
+            fits = all(isinstance(text, str) for text in texts) and len(gains) == COUNT
             fits = fits and len(texts) == COUNT + 1 and all(0 <= gain <= 1 for gain in gains)
         except (ValueError, KeyError, TypeError):
             fits = False
@@ -112,4 +122,4 @@ def _read(path: Path) -> Iterator[dict[str, Any]]:
                 f'{path}:{number}: is not {{"source": …, "candidates": […], "gains": […]}} with '
                 f"{COUNT} candidates and a gain from 0 to 1 for each"
             )
-        yield one
+        yield row

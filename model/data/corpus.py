@@ -86,7 +86,7 @@ class TokenFile:
 def _tokenize(path: Path, tokenizer: Tokenizer, store: Path) -> None:
     """Tokenize a file in one pass; the output is valid once `done.json` exists."""
     store.mkdir(parents=True, exist_ok=True)
-    starts, places = array("q", [0]), array("q")  # eight bytes per line, unlike a list
+    starts, byte_offsets = array("q", [0]), array("q")  # eight bytes per line, unlike a list
     with (
         (store / "ids.i32").open("wb") as file,
         tqdm(desc=f"tokenizing {path.name}", unit="line", unit_scale=True, leave=False) as progress,
@@ -95,18 +95,18 @@ def _tokenize(path: Path, tokenizer: Tokenizer, store: Path) -> None:
             for ids in tokenizer.encode([text for text, _ in lines]):
                 starts.append(starts[-1] + len(ids))
                 file.write(np.array(ids, np.int32).tobytes())
-            places.extend(start for _, start in lines)
+            byte_offsets.extend(start for _, start in lines)
             progress.update(len(lines))
-    places.append(path.stat().st_size)
+    byte_offsets.append(path.stat().st_size)
     np.save(store / "starts.npy", np.array(starts))
-    np.save(store / "bytes.npy", np.array(places))
+    np.save(store / "bytes.npy", np.array(byte_offsets))
     description = {"text": str(path), "lines": len(starts) - 1, "ids": starts[-1]}
     (store / "done.json").write_text(json.dumps(description) + "\n", encoding="utf-8")
 
 
 def _chunks(lines: Iterable[Line], size: int) -> Iterator[list[Line]]:
-    rest = iter(lines)
-    while chunk := list(islice(rest, size)):
+    remaining = iter(lines)
+    while chunk := list(islice(remaining, size)):
         yield chunk
 
 
@@ -167,12 +167,12 @@ class Corpus:
             raise DataError(f"{folder}: has no train.{missing[0]}.<code>, which data.corpora names")
         groups, num_too_long = [], 0
         for name, files in corpora.items():
-            how = config.corpora.get(name, CorpusConfig())
-            if how.weight == 0:
+            settings = config.corpora.get(name, CorpusConfig())
+            if settings.weight == 0:
                 continue
-            for direction in _directions(folder, name, files, how, config):
+            for direction in _directions(folder, name, files, settings, config):
                 group, left_out = _group(name, files, direction, config, vocabularies, tokens)
-                groups.append((group, how.weight))
+                groups.append((group, settings.weight))
                 num_too_long += left_out
         if not any(len(group.lines) for group, _ in groups):
             raise DataError(
@@ -194,34 +194,38 @@ class Corpus:
         self, numbers: NDArray[np.int64], alpha: float, seed: int, sides: SubwordSides = "both"
     ) -> list[Pair]:
         """Return some pairs with random segmentation of both sides or of the source only."""
-        places = [self._place(number) for number in numbers]
+        groups_and_lines = [self._place(number) for number in numbers]
         pairs: dict[int, Pair] = {}
-        for group in {id(group): group for group, _ in places}.values():
-            here = [at for at, (one, _) in enumerate(places) if one is group]
-            lines = [places[at][1] for at in here]
+        for group in {id(group): group for group, _ in groups_and_lines}.values():
+            indices = [
+                index
+                for index, (group_of_line, _) in enumerate(groups_and_lines)
+                if group_of_line is group
+            ]
+            lines = [groups_and_lines[index][1] for index in indices]
             sources = group.source.sampled(lines, alpha, seed)
             targets: Iterable[object] = [group.target[line] for line in lines]
             if sides == "both":
                 targets = group.target.sampled(lines, alpha, seed)
-            for at, source, target in zip(here, sources, targets, strict=True):
-                pairs[at] = pair_of(group.tag, source, target)
-        return [pairs[at] for at in range(len(places))]
+            for index, source, target in zip(indices, sources, targets, strict=True):
+                pairs[index] = pair_of(group.tag, source, target)
+        return [pairs[index] for index in range(len(groups_and_lines))]
 
     def draw(self, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw the pairs of one epoch, in no particular order: each group as often as its share."""
         drawn, start = [], 0
         for group, end in zip(self.groups, self.ends, strict=True):
-            whole, part = divmod(group.share, 1.0)
-            every = np.arange(start, end)
-            drawn += [every] * int(whole)
-            drawn.append(rng.permutation(every)[: round(part * len(every))])
+            repetitions, fraction = divmod(group.share, 1.0)
+            all_pairs = np.arange(start, end)
+            drawn += [all_pairs] * int(repetitions)
+            drawn.append(rng.permutation(all_pairs)[: round(fraction * len(all_pairs))])
             start = end
         return np.concatenate(drawn)
 
     def _place(self, number: int) -> tuple[Group, int]:
-        at = int(np.searchsorted(self.ends, number, side="right"))
-        group = self.groups[at]
-        return group, int(group.lines[number - (self.ends[at] - len(group.lines))])
+        index = int(np.searchsorted(self.ends, number, side="right"))
+        group = self.groups[index]
+        return group, int(group.lines[number - (self.ends[index] - len(group.lines))])
 
 
 def pair_of(tag: int, source: object, target: object) -> Pair:
@@ -231,24 +235,26 @@ def pair_of(tag: int, source: object, target: object) -> Pair:
 
 
 def _directions(
-    folder: Path, name: str, files: Mapping[str, Path], how: CorpusConfig, config: DataConfig
+    folder: Path, name: str, files: Mapping[str, Path], settings: CorpusConfig, config: DataConfig
 ) -> list[str]:
     """Return the directions configured for a corpus, or else all that it has files for.
 
     Raises:
         DataError: files of a configured direction are missing, or the corpus has files for no direction.
     """
-    there = [one for one in config.directions if set(one.split("-")) <= files.keys()]
-    if missing := [one for one in how.directions if one not in there]:
+    available = [
+        direction for direction in config.directions if set(direction.split("-")) <= files.keys()
+    ]
+    if missing := [direction for direction in settings.directions if direction not in available]:
         source, target = missing[0].split("-")
         raise DataError(
             f"{folder}: data.corpora.{name}.directions names {missing[0]}, which needs "
             f"train.{name}.{source} and train.{name}.{target}"
         )
-    if not there:
-        named = ", ".join(str(path) for path in files.values())
-        raise DataError(f"{named}: none of data.directions is between these languages")
-    return list(how.directions) or there
+    if not available:
+        paths = ", ".join(str(path) for path in files.values())
+        raise DataError(f"{paths}: none of data.directions is between these languages")
+    return list(settings.directions) or available
 
 
 def encode_pairs(

@@ -28,17 +28,17 @@ def iterate_pairs(paths: tuple[Path, Path]) -> Iterator[Pair]:
     """
     for number, lines in enumerate(zip_longest(*map(iterate_lines, paths)), start=1):
         if None in lines:
-            short = paths[lines.index(None)]
-            raise DataError(f"{short}: ends at line {number - 1}, but the other side continues")
+            shorter = paths[lines.index(None)]
+            raise DataError(f"{shorter}: ends at line {number - 1}, but the other side continues")
         yield lines[0][0], lines[1][0]
 
 
 def write_pairs(pairs: Iterable[Pair], targets: Sequence[Path]) -> int:
     """Write each side to its file, and return the number of pairs."""
     written = 0
-    with written_whole(targets) as (one, two):
+    with written_whole(targets) as (first_file, second_file):
         for first, second in pairs:
             written += 1
-            one.write(f"{first}\n")
-            two.write(f"{second}\n")
+            first_file.write(f"{first}\n")
+            second_file.write(f"{second}\n")
     return written

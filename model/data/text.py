@@ -73,8 +73,8 @@ def check_aligned(counts: dict[Path, int]) -> None:
     Raises:
         DataError: two files differ; the message names both.
     """
-    first, *others = counts
-    for path in others:
+    first, *other_paths = counts
+    for path in other_paths:
         if counts[path] != counts[first]:
             raise DataError(f"{path}: has {counts[path]} lines, but {first} has {counts[first]}")
 
@@ -96,8 +96,8 @@ def find_corpora(folder: Path, languages: Sequence[str]) -> dict[str, dict[str, 
         logger.warning("%s: has no file for another language and is ignored", path)
     usable = {name: files for name, files in corpora.items() if len(files) > 1}
     if not usable:
-        wanted = " and ".join(f"train.{code}" for code in languages[:2])
-        raise DataError(f"{folder}: has no training text; {wanted} are needed, for example")
+        examples = " and ".join(f"train.{code}" for code in languages[:2])
+        raise DataError(f"{folder}: has no training text; {examples} are needed, for example")
     return usable
 
 

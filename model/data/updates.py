@@ -40,7 +40,9 @@ class Reader:
         update = self.batcher.update(plan)
         if not self.candidates:
             return update
-        return update._replace(candidates=[self.candidates.batch(one) for one in plan.candidates])
+        return update._replace(
+            candidates=[self.candidates.batch(batch_number) for batch_number in plan.candidates]
+        )
 
 
 def with_lists(
@@ -74,13 +76,13 @@ def made_ahead(
         worker_init_fn=_ignore_signals,
         multiprocessing_context="fork",
     )
-    made = iter(loader)
+    prepared = iter(loader)
     try:
-        yield from made
+        yield from prepared
     finally:
         # the garbage collector may come too late to notify the processes, and torch then sends them SIGTERM,
         # which they ignore
-        made._shutdown_workers()  # type: ignore[attr-defined]  # noqa: SLF001
+        prepared._shutdown_workers()  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 class _Updates(Dataset[Update]):
@@ -101,13 +103,13 @@ def _ignore_signals(_worker: int) -> None:
 
 def prefetch(updates: Iterator[Update], pin: bool) -> Generator[Update]:
     """Yield the same updates, made in advance by a thread; with `pin`, in pinned memory."""
-    made: queue.Queue[Update | BaseException] = queue.Queue(UPDATES_AHEAD)
+    ready: queue.Queue[Update | BaseException] = queue.Queue(UPDATES_AHEAD)
     stopped = threading.Event()
 
-    def offer(one: Update | BaseException) -> None:
+    def offer(update: Update | BaseException) -> None:
         while not stopped.is_set():
             with suppress(queue.Full):
-                made.put(one, timeout=0.1)
+                ready.put(update, timeout=0.1)
                 return
 
     def make() -> None:
@@ -123,10 +125,10 @@ def prefetch(updates: Iterator[Update], pin: bool) -> Generator[Update]:
     maker.start()
     try:
         while True:
-            one = made.get()
-            if isinstance(one, BaseException):
-                raise one
-            yield one
+            update = ready.get()
+            if isinstance(update, BaseException):
+                raise update
+            yield update
     finally:
         stopped.set()
         maker.join()  # the process aborts if a thread is inside torch when the interpreter exits

@@ -21,7 +21,7 @@ def test_uniform_heads_are_as_wide_as_the_sentences_and_saturated_heads_are_1_wi
     weights["encoder.0.self_attention.w_q.weight"].zero_()
     weights["encoder.0.self_attention.w_q.bias"].zero_()
     weights["decoder.0.cross_attention.w_q.weight"].mul_(1e5)
-    widths = attention_widths(network, pairs, most=len(pairs))
+    widths = attention_widths(network, pairs, max_pairs=len(pairs))
     sizes = checkpoint.config.model
     assert len(widths) == sizes.num_encoder_layers + 2 * sizes.num_decoder_layers
     assert {len(heads) for heads in widths.values()} == {sizes.num_heads}
