@@ -145,11 +145,12 @@ class Scheduler:
         room = _Room(self.config, self._fair_share(), running)
         window = self._window(removed)
         while window and not room.is_full:
-            position: int | None = self._first_of_its_range(worker, window)
+            position = self._first_of_its_range(worker, window)
             if not room.takes(self._next(position)):
-                position = self._first_short(room, len(window))
-                if position is None:
+                short = self._first_short(room, len(window))
+                if short is None:
                     break
+                position = short
             _, arrival, request = self._queue[position]
             sequence = request.sequences[-1]
             room.take(sequence)

@@ -53,9 +53,11 @@ def main() -> int:
         return 0
     size = (200, 1) if options.quick else (curve.LINES, curve.ROUNDS)
     text = curve.lines_of(options.data, *size) if options.data else None
-    chosen = options.models or ("default,base" if options.quick else "default,small,base")
+    models = options.models or ("default,base" if options.quick else "default,small,base")
     effort = Effort(available_cores(), options.quick)
-    names: list[ModelName] = [n for n in ("default", "small", "base") if n in chosen.split(",")]
+    names: list[ModelName] = [
+        name for name in ("default", "small", "base") if name in models.split(",")
+    ]
     command = "make bench QUICK=1" if options.quick else "make bench"
     results = Results(report.machine(), command)
     started = time.perf_counter()
@@ -101,10 +103,10 @@ def main() -> int:
 
 def _curve(text: dict[str, list[str]], size: tuple[int, int], options: argparse.Namespace) -> None:
     command = 'make bench ARGS="--data DIR"'
-    found = curve.measure(text, options.cache, *size, command)
-    print(curve_report.overview(found))
+    points = curve.measure(text, options.cache, *size, command)
+    print(curve_report.overview(points))
     if not (options.quick or options.no_readme):
-        curve_report.write(found, ROOT)
+        curve_report.write(points, ROOT)
 
 
 def _limit(model: BenchModel, effort: Effort, results: Results) -> None:
@@ -127,12 +129,12 @@ def _memory(model: BenchModel, effort: Effort, results: Results) -> None:
     seconds = (10 if effort.quick else CHURN_SECONDS) / CHURN_SAMPLES
     with Remote(Churner, model, "int8", effort.cores) as churner:
         for sample in range(1, CHURN_SAMPLES + 1):
-            done = churner.call("churn", seconds)
+            num_sentences = churner.call("churn", seconds)
             resident = churner.call("resident_bytes")
             results.memory.append(
                 {
                     "after s": round(sample * seconds),
-                    "sentences": done,
+                    "sentences": num_sentences,
                     "resident MiB": round(resident / 2**20),
                 }
             )

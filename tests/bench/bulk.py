@@ -23,20 +23,22 @@ from tests.bench.text import everyday_german
 
 def distinct_lines(count: int) -> list[str]:
     """Return `count` distinct German sentences."""
-    lines, wanted = dict[str, None](), count
+    lines, num_generated = dict[str, None](), count
     while len(lines) < count:
-        wanted *= 2
-        lines = dict.fromkeys(everyday_german(wanted))
+        num_generated *= 2
+        lines = dict.fromkeys(everyday_german(num_generated))
     return list(lines)[:count]
 
 
 def work_of(translator: Translator, lines: Sequence[str]) -> list[Work]:
     """Return the engine's input for these lines."""
     [model] = translator._models.own
-    [direction] = [one for one in model.bundle.manifest.directions if one.source == "de"]
+    [direction] = [
+        candidate for candidate in model.bundle.manifest.directions if candidate.source == "de"
+    ]
     request = model.translator.preparation(direction, TranslationOptions())
     _, tasks = request.take_apart(lines)
-    return [one for task in tasks for one in task.work]
+    return [work for task in tasks for work in task.work]
 
 
 def by_engine(translator: Translator, work: Sequence[Work]) -> None:

@@ -88,11 +88,11 @@ class Capacity:
 
 async def timed_loop(port: int, texts: Sequence[str], connections: int) -> float:
     """Return requests per second of connections that are never idle, while all of them are busy."""
-    left, ends = iter(texts), list[float]()
+    remaining, ends = iter(texts), list[float]()
 
     async def work() -> None:
         connection = Connection(port)
-        for text in left:
+        for text in remaining:
             await connection.post(text)
             ends.append(time.perf_counter())
 
@@ -108,51 +108,53 @@ async def arriving(
     Returns:
         Response times in seconds.
     """
-    free: dict[int, list[Connection]] = {port: [] for port in ports}
+    idle_connections: dict[int, list[Connection]] = {port: [] for port in ports}
     in_flight = dict.fromkeys(ports, 0)
     started = time.perf_counter()
 
-    async def one(text: str, due: float) -> float:
+    async def request(text: str, due: float) -> float:
         await asyncio.sleep(max(0.0, started + due - time.perf_counter()))
         port = min(ports, key=lambda port: (in_flight[port], random.random()))
-        connection = free[port].pop() if free[port] else Connection(port)
+        connection = idle_connections[port].pop() if idle_connections[port] else Connection(port)
         in_flight[port] += 1
         try:
             await connection.post(text)
         finally:
             in_flight[port] -= 1
-        free[port].append(connection)
+        idle_connections[port].append(connection)
         return time.perf_counter() - started - due
 
-    return await asyncio.gather(*(one(*pair) for pair in zip(texts, times, strict=True)))
+    return await asyncio.gather(
+        *(request(*text_and_time) for text_and_time in zip(texts, times, strict=True))
+    )
 
 
 def measure_replica(port: int, cores: int, texts: Sequence[str], seconds: float) -> Capacity:
     """Measure one replica: one request at a time, then at rising concurrency."""
     asyncio.run(alone(port, texts[:50]))  # warm up
     lone = asyncio.run(alone(port, texts))
-    found = Capacity(machine(), cores, [round(1e3 * one, 3) for one in lone], {})
-    rate = 1 / found.mean_work
+    capacity = Capacity(machine(), cores, [round(1e3 * latency, 3) for latency in lone], {})
+    rate = 1 / capacity.mean_work
     for concurrency in CONCURRENCIES:
-        wanted = max(4 * concurrency, int(rate * seconds))
-        rate = asyncio.run(timed_loop(port, cycled(texts, wanted), concurrency))
-        found.throughput[concurrency] = round(rate, 1)
-    return found
+        num_requests = max(4 * concurrency, int(rate * seconds))
+        rate = asyncio.run(timed_loop(port, cycled(texts, num_requests), concurrency))
+        capacity.throughput[concurrency] = round(rate, 1)
+    return capacity
 
 
 def measure_loads(port: int, capacity: Capacity, texts: Sequence[str], seconds: float) -> None:
     """Measure response times under random arrivals at rising shares of the capacity."""
     for load in LOADS:
         times = poisson(load * capacity.rate, seconds)
-        before = tokens_of(port)
-        began = time.perf_counter()
+        tokens_before = tokens_of(port)
+        started = time.perf_counter()
         ordered = sorted(asyncio.run(arriving([port], cycled(texts, len(times)), times)))
-        took = time.perf_counter() - began
+        seconds_taken = time.perf_counter() - started
         capacity.loads.append(
             {
                 "load": load,
-                "requests/s": round(len(times) / took, 1),
-                "tokens/s": round((tokens_of(port) - before) / took),
+                "requests/s": round(len(times) / seconds_taken, 1),
+                "tokens/s": round((tokens_of(port) - tokens_before) / seconds_taken),
                 **quantiles(ordered),
             }
         )
@@ -165,10 +167,10 @@ def simulate_many(capacity: Capacity) -> None:
         requests = max(SIMULATED, 50 * replicas)
         arguments = capacity.curve, capacity.draw, capacity.mean_work, limit, requests
         breaks = breaking_load(replicas, *arguments)
-        at = quantiles(capacity.simulated_times(replicas, breaks))
+        latencies = quantiles(capacity.simulated_times(replicas, breaks))
         rate = round(breaks * replicas * capacity.rate)
         capacity.simulated.append(
-            {"replicas": replicas, "load": f"{breaks:.0%}", "requests/s": rate, **at}
+            {"replicas": replicas, "load": f"{breaks:.0%}", "requests/s": rate, **latencies}
         )
 
 
@@ -218,14 +220,14 @@ def quantiles(ordered: Sequence[float]) -> Row:
 def replicas_on(cores: Sequence[set[int]], device: str = "cpu") -> Iterator[list[int]]:
     """Run a service on each of these sets of cores; yields the ports."""
     settings = UNLIMITED | {"ATTENDANT_DEVICE": device}
-    mine, ports = os.sched_getaffinity(0), list(PORTS[: len(cores)])
+    own_cores, ports = os.sched_getaffinity(0), list(PORTS[: len(cores)])
     with ExitStack() as stack:
         try:
-            for port, own in zip(ports, cores, strict=True):
-                os.sched_setaffinity(0, own)  # inherited by the process
+            for port, replica_cores in zip(ports, cores, strict=True):
+                os.sched_setaffinity(0, replica_cores)  # inherited by the process
                 stack.enter_context(serving(["service"], port, **settings))
         finally:
-            os.sched_setaffinity(0, mine)
+            os.sched_setaffinity(0, own_cores)
         yield ports
 
 
@@ -233,17 +235,19 @@ def check(texts: Sequence[str], seconds: float) -> list[Row]:
     """Compare two replicas, each on a core, with a simulation based on the first."""
     cores = sorted(os.sched_getaffinity(0))[:2]
     with replicas_on([{core} for core in cores]) as ports:
-        one = measure_replica(ports[0], 1, texts, seconds / 4)
+        replica = measure_replica(ports[0], 1, texts, seconds / 4)
         asyncio.run(alone(ports[1], texts[:50]))
         rows = []
         for load in CHECKED_LOADS:
-            times = poisson(load * 2 * one.rate, seconds)
+            times = poisson(load * 2 * replica.rate, seconds)
             real = sorted(asyncio.run(arriving(ports, cycled(texts, len(times)), times)))
-            simulated = one.simulated_times(2, load)
+            simulated = replica.simulated_times(2, load)
             row: Row = {"load": load}
             for percent in (50, 95, 99):
-                for side, found in (("real", real), ("simulated", simulated)):
-                    row[f"p{percent} {side}, ms"] = round(1e3 * percentile(found, percent), 1)
+                for side, times_of_side in (("real", real), ("simulated", simulated)):
+                    row[f"p{percent} {side}, ms"] = round(
+                        1e3 * percentile(times_of_side, percent), 1
+                    )
             rows.append(row)
     return rows
 
@@ -273,17 +277,20 @@ def main() -> int:
 
 def read(path: Path) -> Capacity:
     """Read the results of an earlier run."""
-    found = json.loads(path.read_text(encoding="utf-8"))
-    throughput = {int(concurrency): rate for concurrency, rate in found.pop("throughput").items()}
-    return Capacity(throughput=throughput, **found)
+    fields = json.loads(path.read_text(encoding="utf-8"))
+    throughput = {int(concurrency): rate for concurrency, rate in fields.pop("throughput").items()}
+    return Capacity(throughput=throughput, **fields)
 
 
 def page_part(capacity: Capacity) -> str:
     """Return the tables of docs/capacity.md."""
-    grows = [{"in flight": n, "requests/s": rate} for n, rate in capacity.throughput.items()]
+    throughput = [
+        {"in flight": in_flight, "requests/s": rate}
+        for in_flight, rate in capacity.throughput.items()
+    ]
     return (
         f"Measured by `python -m tests.bench.capacity` on {capacity.machine}; one replica.\n\n"
-        f"{table(grows)}\nRandom arrivals, at shares of the highest rate above:\n\n"
+        f"{table(throughput)}\nRandom arrivals, at shares of the highest rate above:\n\n"
         f"{table(capacity.loads)}\nSimulated: the highest load at which the 99th percentile is at most "
         f"{P99_LIMIT:g} times that of a replica at {LOADS[0]:.0%} load:\n\n{table(capacity.simulated)}\n"
         "Replicas for a load: its requests per second, divided by the usable share of a replica's highest\n"

@@ -66,12 +66,12 @@ async def answered(
     port: int, lines: Sequence[str], fields: dict[str, Any]
 ) -> tuple[list[str], float]:
     """Translate all lines; return the translations and the lines per second."""
-    answers, left, ends = [""] * len(lines), iter(enumerate(lines)), list[float]()
+    answers, remaining, ends = [""] * len(lines), iter(enumerate(lines)), list[float]()
 
     async def work() -> None:
         connection = Connection(port)
-        for place, line in left:
-            answers[place] = await connection.translate(line, **fields)
+        for index, line in remaining:
+            answers[index] = await connection.translate(line, **fields)
             ends.append(time.perf_counter())
         await connection.close()
 
@@ -84,14 +84,14 @@ def measure(
 ) -> curve_report.Curve:
     """Measure all points in alternating order, with other lines in each round."""
     sources, references = (text[code][:lines] for code in (SOURCE, TARGET))
-    started, cores, wanted = time.perf_counter(), available_cores(), list(points())
+    started, cores, all_points = time.perf_counter(), available_cores(), list(points())
     model = build("default", cache, sentences=64)
-    courses = {point: Course() for point in wanted}
-    with tempfile.TemporaryDirectory() as made, ExitStack() as stack:
-        folder = Path(made)
+    courses = {point: Course() for point in all_points}
+    with tempfile.TemporaryDirectory() as temporary, ExitStack() as stack:
+        folder = Path(temporary)
         write_bundles(bundle.load(DEFAULT_BUNDLE), model.graphs("fp32"), folder)
         (folder / "model.pickle").write_bytes(pickle.dumps(model))
-        servers = {point: point.server(folder, cores) for point in wanted}
+        servers = {point: point.server(folder, cores) for point in all_points}
         ports = {}
         for server in tqdm(dict.fromkeys(servers.values()), desc="starting", unit="server"):
             ports[server] = free_port()
@@ -99,14 +99,18 @@ def measure(
             stack.enter_context(serving(server.command, ports[server], **environment))
             asyncio.run(closed_loop(ports[server], everyday_german(CONNECTIONS), CONNECTIONS))
         order = [
-            (each, point) for each in range(rounds) for point in wanted[:: -1 if each % 2 else 1]
+            (round_number, point)
+            for round_number in range(rounds)
+            for point in all_points[:: -1 if round_number % 2 else 1]
         ]
-        for each, point in (bar := tqdm(order, unit="point")):
+        for round_number, point in (bar := tqdm(order, unit="point")):
             bar.set_description(f"{point.side}, {point}")
-            places = range(each, len(sources), rounds)
-            some = [sources[place] for place in places]
-            answers, rate = asyncio.run(answered(ports[servers[point]], some, point.fields))
-            courses[point].answers.update(zip(places, answers, strict=True))
+            indices = range(round_number, len(sources), rounds)
+            lines_of_round = [sources[index] for index in indices]
+            answers, rate = asyncio.run(
+                answered(ports[servers[point]], lines_of_round, point.fields)
+            )
+            courses[point].answers.update(zip(indices, answers, strict=True))
             courses[point].rates.append(rate)
     rows = [course.row(point, references) for point, course in courses.items()]
     minutes = round((time.perf_counter() - started) / 60, 1)
@@ -160,11 +164,11 @@ def main() -> None:
         parser.error("--data is needed: a folder with test.de and test.en")
     command = "python -m tests.bench.curve --data DIR"
     text = lines_of(options.data, options.lines, options.rounds)
-    found = measure(text, options.cache, options.lines, options.rounds, command)
-    print(curve_report.overview(found))
-    print(curve_report.details(found))
+    curve = measure(text, options.cache, options.lines, options.rounds, command)
+    print(curve_report.overview(curve))
+    print(curve_report.details(curve))
     if not options.no_documents:
-        curve_report.write(found, ROOT)
+        curve_report.write(curve, ROOT)
 
 
 if __name__ == "__main__":

@@ -84,24 +84,28 @@ def write_bundles(bundle: Bundle, fp32: tuple[Path, Path], folder: Path) -> None
 
     Golden sentences are left out, since they are valid for one rule only.
     """
-    manifest, first = bundle.manifest, folder / RULES[0]
-    first.mkdir(parents=True)
-    weights = WeightsFile(first)
+    manifest, first_folder = bundle.manifest, folder / RULES[0]
+    first_folder.mkdir(parents=True)
+    weights = WeightsFile(first_folder)
     files = {precision: graph_files(precision) for precision in PRECISIONS}
     graphs: dict[Precision, tuple[Path, Path]] = {"int8": bundle.graphs("int8"), "fp32": fp32}
     for precision, (encoder, decoder) in graphs.items():
         weights.save(onnx.load(encoder), files[precision].encoder)
         weights.save(onnx.load(decoder), files[precision].decoder)
-    left = {GOLDEN, manifest.weights, manifest.scorer}
+    not_copied = {GOLDEN, manifest.weights, manifest.scorer}
     if bundle.scorer is not None:
         weights.save(onnx.load(bundle.scorer), SCORER)
-    left |= {name for old in manifest.graphs.values() for name in (old.encoder, old.decoder)}
-    for name in manifest.files.keys() - left:
-        shutil.copyfile(bundle.folder / name, first / name)
-    written = {path.name: sha256(path) for path in sorted(first.iterdir())}
+    not_copied |= {
+        name
+        for old_graphs in manifest.graphs.values()
+        for name in (old_graphs.encoder, old_graphs.decoder)
+    }
+    for name in manifest.files.keys() - not_copied:
+        shutil.copyfile(bundle.folder / name, first_folder / name)
+    written = {path.name: sha256(path) for path in sorted(first_folder.iterdir())}
     for rule in RULES:
         if rule is not RULES[0]:
-            shutil.copytree(first, folder / rule)
+            shutil.copytree(first_folder, folder / rule)
         decoding = manifest.decoding.model_copy(update={"stop_rule": rule})
         changes = {"graphs": files, "decoding": decoding, "files": written, "weights": WEIGHTS}
         write_manifest(folder / rule, manifest.model_copy(update=changes))

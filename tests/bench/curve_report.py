@@ -39,20 +39,20 @@ class Curve:
 
 def point_of(row: Row) -> Point:
     """Return the point of a row."""
-    return Point(**{each.name: row[each.name] for each in fields(Point)})
+    return Point(**{field.name: row[field.name] for field in fields(Point)})
 
 
-def ahead(rows: Sequence[Row], of: Row) -> list[Row]:
+def ahead(rows: Sequence[Row], point: Row) -> list[Row]:
     """Return rows of the same side that are faster or better, and not worse in either, the fastest first."""
-    found = [
+    better = [
         row
         for row in rows
-        if row["side"] == of["side"]
-        and row[RATE] >= of[RATE]
-        and row[BLEU] >= of[BLEU]
-        and (row[RATE], row[BLEU]) != (of[RATE], of[BLEU])
+        if row["side"] == point["side"]
+        and row[RATE] >= point[RATE]
+        and row[BLEU] >= point[BLEU]
+        and (row[RATE], row[BLEU]) != (point[RATE], point[BLEU])
     ]
-    return sorted(found, key=lambda row: -row[RATE])
+    return sorted(better, key=lambda row: -row[RATE])
 
 
 def overview(curve: Curve) -> str:
@@ -69,8 +69,8 @@ def overview(curve: Curve) -> str:
             "reranked": Point(OURS, "int8", beams, curve.stop_rule, rerank=True),
             "CTranslate2": Point(PEER, "int8", beams),
         }
-        found = {name: figures.get(point) for name, point in searches.items()}
-        cells = {name: row and f"{row[RATE]}/s, {row[BLEU]}" for name, row in found.items()}
+        rows_by_name = {name: figures.get(point) for name, point in searches.items()}
+        cells = {name: row and f"{row[RATE]}/s, {row[BLEU]}" for name, row in rows_by_name.items()}
         rows.append({"beams": beams} | {name: cell or "" for name, cell in cells.items()})
     return (
         f"Measured by `{curve.command}` on {curve.machine}; {curve.lines} lines.\n\n"

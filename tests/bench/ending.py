@@ -52,8 +52,8 @@ def ending_network(sizes: ModelConfig, sources: list[list[int]]) -> Transformer:
         feed_forward = layer.feed_forward
         feed_forward.w_1.weight[half:] = -feed_forward.w_1.weight[:half]
         feed_forward.w_2.weight[:, half:] = -feed_forward.w_2.weight[:, :half]
-        own = layer.recurrence.w if layer.is_recurrent else layer.self_attention.w_o
-        for linear in (own, layer.cross_attention.w_o):
+        self_attention = layer.recurrence.w if layer.is_recurrent else layer.self_attention.w_o
+        for linear in (self_attention, layer.cross_attention.w_o):
             linear.weight.mul_(0.3)
             _silence(linear.weight, clock)
         _silence(feed_forward.w_2.weight, clock)

@@ -55,15 +55,18 @@ def by_engine(
             for source in sources
         ]
         if alone:
-            found = [
-                engine.submit([one])[0].future.result()
-                for one in tqdm(work, desc="engine, alone", unit="sentence")
+            results = [
+                engine.submit([item])[0].future.result()
+                for item in tqdm(work, desc="engine, alone", unit="sentence")
             ]
         else:
-            found = [sequence.future.result() for sequence in engine.submit(work)]
+            results = [sequence.future.result() for sequence in engine.submit(work)]
     finally:
         engine.close()
-    return [[Listed(list(one.ids), one.score) for one in hypotheses] for hypotheses in found]
+    return [
+        [Listed(list(hypothesis.ids), hypothesis.score) for hypothesis in hypotheses]
+        for hypotheses in results
+    ]
 
 
 def by_reference(sources: Sequence[list[int]], suppressed: Sequence[int]) -> list[NBest]:
@@ -71,8 +74,13 @@ def by_reference(sources: Sequence[list[int]], suppressed: Sequence[int]) -> lis
     lists = []
     for source in tqdm(sources, desc="reference", unit="sentence"):
         options = SearchOptions(BEAM_SIZE, max_target_length(len(source)), ALPHA, suppressed)
-        found = beam_search(network, source, options)
-        lists.append([Listed(list(one.ids), one.score) for one in found[:BEAM_SIZE]])
+        hypotheses = beam_search(network, source, options)
+        lists.append(
+            [
+                Listed(list(hypothesis.ids), hypothesis.score)
+                for hypothesis in hypotheses[:BEAM_SIZE]
+            ]
+        )
     return lists
 
 
@@ -82,7 +90,7 @@ def by_ctranslate2(model: BenchModel, sources: Sequence[list[int]]) -> list[NBes
     translator = peer.load(model.peer("fp32"), intra_threads=1)
     lists = []
     for source in tqdm(sources, desc="CTranslate2", unit="sentence"):
-        [found] = translator.translate_batch(
+        [result] = translator.translate_batch(
             [[names[token] for token in source]],
             beam_size=BEAM_SIZE,
             num_hypotheses=BEAM_SIZE,
@@ -92,25 +100,38 @@ def by_ctranslate2(model: BenchModel, sources: Sequence[list[int]]) -> list[NBes
             return_scores=True,
             suppress_sequences=[[names[token]] for token in model.suppressed],
         )
-        hypotheses = zip(found.hypotheses, found.scores, strict=True)
-        lists.append([Listed([ids[name] for name in one], score) for one, score in hypotheses])
+        hypotheses = zip(result.hypotheses, result.scores, strict=True)
+        lists.append(
+            [
+                Listed([ids[name] for name in names_of_pieces], score)
+                for names_of_pieces, score in hypotheses
+            ]
+        )
     return lists
 
 
 def compare(name: str, ours: Sequence[NBest], theirs: Sequence[NBest]) -> None:
     """Print how many n-best lists are equal, and how much the scores of the others differ."""
-    equal, apart, largest = 0, [], 0.0
-    for mine, other in zip(ours, theirs, strict=True):
-        if [one.ids for one in mine] == [one.ids for one in other]:
-            equal += 1
-            pairs = zip(mine, other, strict=True)
-            largest = max(largest, *(abs(one.score - two.score) for one, two in pairs))
+    num_equal, differences, largest = 0, [], 0.0
+    for our_list, their_list in zip(ours, theirs, strict=True):
+        our_ids, their_ids = (
+            [hypothesis.ids for hypothesis in n_best] for n_best in (our_list, their_list)
+        )
+        if our_ids == their_ids:
+            num_equal += 1
+            pairs = zip(our_list, their_list, strict=True)
+            largest = max(
+                largest,
+                *(abs(our.score - their.score) for our, their in pairs),
+            )
         else:
-            pairs = zip(mine, other, strict=False)
-            apart.append(max(abs(one.score - two.score) for one, two in pairs))
-    print(f"{name}: {equal} of {len(ours)} n-best lists equal, scores within {largest:.1g}")
-    if apart:
-        print(f"  the others differ by {', '.join(f'{gap:.1g}' for gap in sorted(apart))} in score")
+            pairs = zip(our_list, their_list, strict=False)
+            differences.append(max(abs(our.score - their.score) for our, their in pairs))
+    print(f"{name}: {num_equal} of {len(ours)} n-best lists equal, scores within {largest:.1g}")
+    if differences:
+        print(
+            f"  the others differ by {', '.join(f'{gap:.1g}' for gap in sorted(differences))} in score"
+        )
 
 
 def main() -> None:

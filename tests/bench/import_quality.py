@@ -42,24 +42,26 @@ EXACT = "int8, exact sums"
 def translated(folder: Path, precision: Precision, texts: Sequence[str]) -> list[str]:
     """Translate whole lines, each as a single sentence."""
     with Translator.load(folder, device="cpu", precision=precision) as translator:
-        found = translator.translate(
+        translations = translator.translate(
             texts, source=SOURCE, target=TARGET, beam_size=BEAM_SIZE, splitting="none"
         )
-    return [one.text for one in found]
+    return [translation.text for translation in translations]
 
 
 def by_ctranslate2(folder: Path, texts: Sequence[str]) -> dict[str, list[str]]:
     """Translate with CTranslate2 from its own folder, by precision."""
     tokenizer = SentencePieceProcessor(model_file=str(folder / "sentencepiece.model"))
     pieces = tokenizer.encode(list(texts), out_type=str)
-    found = {}
+    texts_by_precision = {}
     for precision, compute_type in (("fp32", "float32"), ("int8", "int8")):
         peer = ctranslate2.Translator(str(folder), compute_type=compute_type)
         results = peer.translate_batch(
             pieces, beam_size=BEAM_SIZE, length_penalty=LENGTH_PENALTY, max_batch_size=16
         )
-        found[precision] = tokenizer.decode([one.hypotheses[0] for one in results])
-    return found
+        texts_by_precision[precision] = tokenizer.decode(
+            [result.hypotheses[0] for result in results]
+        )
+    return texts_by_precision
 
 
 @contextmanager
@@ -67,9 +69,9 @@ def exact_sums() -> Iterator[None]:
     """Make ONNX Runtime multiply as with VNNI: slower, but no sum of two products saturates."""
 
     def options() -> onnxruntime.SessionOptions:
-        made = plain()
-        made.add_session_config_entry("session.x64quantprecision", "1")
-        return made
+        session_options = plain()
+        session_options.add_session_config_entry("session.x64quantprecision", "1")
+        return session_options
 
     plain = onnxruntime.SessionOptions
     with mock.patch.object(onnxruntime, "SessionOptions", options):
@@ -79,16 +81,16 @@ def exact_sums() -> Iterator[None]:
 def row(name: str, translations: dict[str, list[str]], references: Sequence[str]) -> Row:
     """Return the scores against the references, and those of int8 against fp32."""
     chrf, bleu = sacrebleu.corpus_chrf, sacrebleu.corpus_bleu
-    found: Row = {"format": name}
+    scores: Row = {"format": name}
     for metric, score in (("BLEU", bleu), ("chrF", chrf)):
         for kind, lines in translations.items():
-            found[f"{metric}, {kind}"] = round(score(lines, [references]).score, 2)
+            scores[f"{metric}, {kind}"] = round(score(lines, [references]).score, 2)
     for kind, lines in translations.items():
         if kind != "fp32":
-            found[f"chrF, {kind} against fp32"] = round(
+            scores[f"chrF, {kind} against fp32"] = round(
                 chrf(lines, [translations["fp32"]]).score, 1
             )
-    return found
+    return scores
 
 
 def main() -> None:
@@ -115,23 +117,25 @@ def main() -> None:
         for code, lines in read_aligned(options.data, split, (SOURCE, TARGET)).items():
             text[code] = [*text[code], *lines][: options.lines]
     checkpoint = bundle.load(DEFAULT_BUNDLE)
-    few = {code: lines[:SPREAD_PAIRS] for code, lines in text.items()}
+    sample = {code: lines[:SPREAD_PAIRS] for code, lines in text.items()}
     trained = Trained.of(
-        checkpoint, encode_pairs(few, checkpoint.config.data, checkpoint.vocabularies)
+        checkpoint, encode_pairs(sample, checkpoint.config.data, checkpoint.vocabularies)
     )
     # the loss of int8 is measured here and must not stop the import
     TOLERANCES_WITHOUT_TEXT["int8"] = Tolerance(math.inf, chrf=0.0)
     rows = []
     for name in options.formats.split(","):
-        with tempfile.TemporaryDirectory() as place:
-            source, out = LAYOUTS[name](Path(place, FOLDER), trained), Path(place, "bundle")
-            wanted = ExportOptions(name, PRECISIONS, golden_sentences=8)
-            import_model(source, out, wanted, [SOURCE], [TARGET])
+        with tempfile.TemporaryDirectory() as temporary:
+            source, out = LAYOUTS[name](Path(temporary, FOLDER), trained), Path(temporary, "bundle")
+            export_options = ExportOptions(name, PRECISIONS, golden_sentences=8)
+            import_model(source, out, export_options, [SOURCE], [TARGET])
             translate = partial(translated, out, texts=text[SOURCE])
-            found: dict[str, list[str]] = {one: translate(one) for one in PRECISIONS}
+            translations: dict[str, list[str]] = {
+                precision: translate(precision) for precision in PRECISIONS
+            }
             with exact_sums():
-                found[EXACT] = translate("int8")
-            rows.append(row(name, found, text[TARGET]))
+                translations[EXACT] = translate("int8")
+            rows.append(row(name, translations, text[TARGET]))
             if name == "CTranslate2":
                 rows.append(
                     row(f"{name} itself", by_ctranslate2(source, text[SOURCE]), text[TARGET])

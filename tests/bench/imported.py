@@ -125,9 +125,9 @@ def measure_opus(model: ImportedModel, effort: Effort, results: ImportedResults)
 def part(results: ImportedResults) -> str:
     """Return the generated part of docs/performance.md."""
     rows = [
-        {"ratio": what, **{model: _ratios(results, names, model) for model in SENTENCES}}
-        for what, names in report.OVERVIEW.items()
-        if not what.startswith(("HTTP", "95 %"))
+        {"ratio": label, **{model: _ratios(results, names, model) for model in SENTENCES}}
+        for label, names in report.OVERVIEW.items()
+        if not label.startswith(("HTTP", "95 %"))
     ]
     if not results.ratios:
         return report.table([])
@@ -149,8 +149,8 @@ def part(results: ImportedResults) -> str:
 
 
 def _ratios(results: Results, names: Sequence[str], model: str) -> str:
-    found = [results.ratios.get(name.format(model=model, precision="int8")) for name in names]
-    return ", ".join(f"{one:.2f}" for one in found if one)
+    ratios = [results.ratios.get(name.format(model=model, precision="int8")) for name in names]
+    return ", ".join(f"{ratio:.2f}" for ratio in ratios if ratio)
 
 
 def write(results: ImportedResults, root: Path) -> None:

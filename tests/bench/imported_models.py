@@ -63,8 +63,8 @@ def opus(folder: Path, count: int, sizes: ModelConfig = OPUS) -> ImportedModel:
     """Import a CTranslate2 folder, with `count` sentences, unless an earlier run did so."""
     tokens = _tokens(range(sizes.vocab_size))
     # the bundle begins with its own four special tokens, then has the format's except <unk> and </s>
-    others = [token for token in tokens if token not in ("<unk>", "</s>")]
-    words = ("", "<unk>", "", "</s>", *others)
+    other_tokens = [token for token in tokens if token not in ("<unk>", "</s>")]
+    words = ("", "<unk>", "", "</s>", *other_tokens)
 
     def write(source: Path, network: Transformer) -> None:
         peer.convert(network, source, names=tokens, add_source_eos=True)
@@ -102,11 +102,11 @@ def _imported(
 ) -> ImportedModel:
     sources = random_sources(count, sizes.vocab_size)
     shift = len(words) - sizes.vocab_size  # of ids that are words
-    own = [[*(id + shift for id in source[:-1]), EOS_ID] for source in sources]
+    own_sources = [[*(id + shift for id in source[:-1]), EOS_ID] for source in sources]
     own_sizes = replace(sizes, vocab_size=len(words))
-    model = ImportedModel(name, folder / "bundle", own_sizes, own, [], words=words)
-    stamp, version = folder / "version", _version(sizes)
-    if not stamp.exists() or stamp.read_text() != version:
+    model = ImportedModel(name, folder / "bundle", own_sizes, own_sources, [], words=words)
+    version_file, version = folder / "version", _version(sizes)
+    if not version_file.exists() or version_file.read_text() != version:
         shutil.rmtree(folder, ignore_errors=True)
         source = folder / "source"
         source.mkdir(parents=True)
@@ -117,7 +117,7 @@ def _imported(
         # a single rounding difference changes the whole translation of random weights
         TOLERANCES["int8"] = Tolerance(score=math.inf, chrf=0.0)
         import_model(source, model.folder, options, ["de"], ["en"], folder / "lines.txt")
-        stamp.write_text(version)
+        version_file.write_text(version)
     return model
 
 

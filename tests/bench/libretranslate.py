@@ -70,13 +70,13 @@ def libretranslate(
 def rates(port: int, texts: list[str], rounds: int) -> dict[int, list[float]]:
     """Return requests per second by number of connections."""
     asyncio.run(closed_loop(port, texts[:100], max(CONNECTIONS)))
-    found = {}
+    rates_by_connections = {}
     for connections in CONNECTIONS:
-        sent = cycled(texts, TEXTS + 2 * connections if connections > 1 else 60)
-        found[connections] = [
-            asyncio.run(timed_loop(port, sent, connections)) for _ in range(rounds)
+        texts_sent = cycled(texts, TEXTS + 2 * connections if connections > 1 else 60)
+        rates_by_connections[connections] = [
+            asyncio.run(timed_loop(port, texts_sent, connections)) for _ in range(rounds)
         ]
-    return found
+    return rates_by_connections
 
 
 def main() -> None:
@@ -89,9 +89,9 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
-    texts, began = everyday_german(TEXTS), time.perf_counter()
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
+    texts, started_at = everyday_german(TEXTS), time.perf_counter()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         tag = write_package(folder / "data" / "argos-translate" / "packages")
 
         def theirs(threads: int, inter_threads: int, rounds: int) -> dict[int, list[float]]:
@@ -104,24 +104,28 @@ def main() -> None:
             with serving(["service"], port, **UNLIMITED):
                 return rates(port, texts, 1)
 
-        tried = {
-            pair: theirs(*pair, rounds=1)
-            for pair in product((4, 8, 64), sorted({1, available_cores()}))
+        rates_by_setting = {
+            setting: theirs(*setting, rounds=1)
+            for setting in product((4, 8, 64), sorted({1, available_cores()}))
         }
-        best = max(tried, key=lambda pair: sum(rate for [rate] in tried[pair].values()))
-        found: dict[str, list[dict[int, list[float]]]] = {"ours": [], "theirs": []}
+        best = max(
+            rates_by_setting,
+            key=lambda setting: sum(rate for [rate] in rates_by_setting[setting].values()),
+        )
+        rates_by_side: dict[str, list[dict[int, list[float]]]] = {"ours": [], "theirs": []}
         for _ in range(options.rounds):
-            found["ours"].append(ours())
-            found["theirs"].append(theirs(*best, rounds=1))
-    print(f"{report.machine()}; {time.perf_counter() - began:.0f} s")
+            rates_by_side["ours"].append(ours())
+            rates_by_side["theirs"].append(theirs(*best, rounds=1))
+    print(f"{report.machine()}; {time.perf_counter() - started_at:.0f} s")
     print(f"LibreTranslate with {best[0]} threads, {best[1]} translators")
     for connections in CONNECTIONS:
-        mine, other = (
-            statistics.median(rate for run in found[side] for rate in run[connections])
+        our_rate, their_rate = (
+            statistics.median(rate for run in rates_by_side[side] for rate in run[connections])
             for side in ("ours", "theirs")
         )
         print(
-            f"{connections} connections: {mine:.1f} and {other:.1f} requests/s, {mine / other:.2f}"
+            f"{connections} connections: {our_rate:.1f} and {their_rate:.1f} requests/s, "
+            f"{our_rate / their_rate:.2f}"
         )
 
 

@@ -104,28 +104,28 @@ class Gauge:
 
     def kernels(self) -> list[Row]:
         """Return the share of each kind of kernel in decoding 16 rows, from ONNX Runtime's profile."""
-        spent: Counter[str] = Counter()
+        durations: Counter[str] = Counter()
         for event in self._profile():
-            spent[event["args"]["op_name"]] += event["dur"]
-        total = sum(spent.values())
+            durations[event["args"]["op_name"]] += event["dur"]
+        total = sum(durations.values())
         return [
             {"kernel": kind, "share": f"{duration / total:.1%}"}
-            for kind, duration in spent.most_common(8)
+            for kind, duration in durations.most_common(8)
         ]
 
     def projection(self) -> dict[str, float]:
         """Return the share of the projection to the vocabulary in decoding 16 rows, by kind of kernel."""
-        spent: Counter[str] = Counter()
+        durations: Counter[str] = Counter()
         total = 0.0
         for event in self._profile():
             total += event["dur"]
-            kind, given = event["args"]["op_name"], event["args"]["input_type_shape"][:1]
+            kind, input_types = event["args"]["op_name"], event["args"]["input_type_shape"][:1]
             if kind != "Gather" and any(
                 self._is_vocabulary(tensor)
-                for tensor in (*given, *event["args"]["output_type_shape"])
+                for tensor in (*input_types, *event["args"]["output_type_shape"])
             ):
-                spent[kind] += event["dur"]
-        return {kind: duration / total for kind, duration in spent.most_common()}
+                durations[kind] += event["dur"]
+        return {kind: duration / total for kind, duration in durations.most_common()}
 
     def _is_vocabulary(self, tensor: dict[str, list[int]]) -> bool:
         """Check whether a tensor has a value for each token, padded to whole groups."""
@@ -137,13 +137,13 @@ class Gauge:
     def _profile(self) -> list[dict[str, Any]]:
         """Return the decoder's kernel events of the second pass, because the first also maps memory."""
         profiled: list[onnxruntime.InferenceSession] = []
-        plain = onnxruntime.InferenceSession
+        original = onnxruntime.InferenceSession
         with tempfile.TemporaryDirectory() as folder:
 
-            def session(path: str, options: Any, **rest: Any) -> onnxruntime.InferenceSession:
+            def session(path: str, options: Any, **keywords: Any) -> onnxruntime.InferenceSession:
                 options.enable_profiling = True
                 options.profile_file_prefix = str(Path(folder) / Path(path).name)
-                profiled.append(plain(path, options, **rest))
+                profiled.append(original(path, options, **keywords))
                 return profiled[-1]
 
             onnxruntime.InferenceSession = session  # the runner looks it up by this name
@@ -152,7 +152,7 @@ class Gauge:
             warm = time.time_ns()
             ours.translate(self.model.sources, BEAM)
             ours.engine.close()
-            onnxruntime.InferenceSession = plain
+            onnxruntime.InferenceSession = original
             after = (warm - profiled[1].get_profiling_start_time_ns()) / 1000  # in microseconds
             events = json.loads(Path(profiled[1].end_profiling()).read_text())
         return [
@@ -171,8 +171,8 @@ class Churner(Ours):
 
     def churn(self, seconds: float) -> int:
         """Translate batches of 32 sentences until the time is up, and return the number of sentences."""
-        rng, count, until = random.Random(0), 0, time.perf_counter() + seconds
-        while time.perf_counter() < until:
+        rng, count, deadline = random.Random(0), 0, time.perf_counter() + seconds
+        while time.perf_counter() < deadline:
             sources = [
                 [
                     *rng.choices(

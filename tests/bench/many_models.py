@@ -84,7 +84,7 @@ class Client:
 
     def _is_loaded(self, codes: set[str]) -> bool:
         index = self._ask("/v2/repository/index", {})[1]
-        return any(one["name"] in codes and one["state"] == "READY" for one in index)
+        return any(model["name"] in codes and model["state"] == "READY" for model in index)
 
     def _ask(self, path: str, body: dict[str, Any]) -> tuple[int, Any]:
         request = urllib.request.Request(
@@ -124,18 +124,18 @@ def main() -> None:
     outcomes = ", ".join(f"{count} with {status}" for status, count in sorted(statuses.items()))
     print(f"{options.models} models, {options.connections} connections: {outcomes}")
     for kind in ("warm", "cold"):
-        found = sorted(one for client in clients for one in client.seconds[kind])
-        if found:
-            p99 = found[min(len(found) - 1, round(0.99 * len(found)))]
-            median = statistics.median(found)
-            print(f"{kind}: {len(found)} requests, p50 {median:.2f} s, p99 {p99:.2f} s")
+        durations = sorted(seconds for client in clients for seconds in client.seconds[kind])
+        if durations:
+            p99 = durations[min(len(durations) - 1, round(0.99 * len(durations)))]
+            median = statistics.median(durations)
+            print(f"{kind}: {len(durations)} requests, p50 {median:.2f} s, p99 {p99:.2f} s")
     print(f"memory: {memory[0]:.0f} MiB at the start, {max(memory):.0f} MiB at most")
 
 
 def _run_all(clients: list[Client], minutes: float, pid: int) -> list[float]:
     """Run all clients for this time, and return samples of the service's memory in MiB."""
-    memory, until = [memory_of(pid)], time.monotonic() + 60 * minutes
-    threads = [threading.Thread(target=client.run, args=(until,)) for client in clients]
+    memory, deadline = [memory_of(pid)], time.monotonic() + 60 * minutes
+    threads = [threading.Thread(target=client.run, args=(deadline,)) for client in clients]
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):

@@ -29,8 +29,8 @@ class Marian:
 
     def translate(self, texts: Sequence[str]) -> tuple[float, list[list[str]]]:
         """Translate all texts at once; return the seconds taken and the words of each translation."""
-        seconds, found, _ = self._ask(texts, None)
-        return seconds, [text.split() for text in found]
+        seconds, translations, _ = self._ask(texts, None)
+        return seconds, [text.split() for text in translations]
 
     def arrive(self, texts: Sequence[str], times: Sequence[float]) -> tuple[list[float], float]:
         """Send each text at its time; return the latencies and the seconds until the last was translated."""

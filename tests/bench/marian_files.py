@@ -103,14 +103,14 @@ def _settings(sizes: ModelConfig) -> dict[str, Any]:
 
 def _names(network: Transformer) -> dict[str, str]:
     """Return Marian's name of each module; braces stand for the W or b of linear layers."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for stack, depth in (("encoder", len(network.encoder)), ("decoder", len(network.decoder))):
         for index in range(depth):
             ours, theirs = f"{stack}.{index}", f"{stack}_l{index + 1}"
             attentions = {"self_attention": ("self", "norm_1")}
             if stack == "decoder" and network.config.decoder_cell == "ssru":
                 attentions = {}
-                found |= {
+                names |= {
                     f"{ours}.recurrence.w": f"{theirs}_rnn_{{}}",
                     f"{ours}.recurrence.w_f": f"{theirs}_rnn_{{}}f",
                     f"{ours}.norm_1": f"{theirs}_rnn_ffn",
@@ -118,13 +118,15 @@ def _names(network: Transformer) -> dict[str, str]:
             if stack == "decoder":
                 attentions["cross_attention"] = ("context", "norm_2")
             for name, (kind, norm) in attentions.items():
-                found |= {
+                names |= {
                     f"{ours}.{name}.w_{part}": f"{theirs}_{kind}_{{}}{part}" for part in "qkvo"
                 }
-                found[f"{ours}.{norm}"] = f"{theirs}_{kind}_Wo"
-            found |= {f"{ours}.feed_forward.w_{n}": f"{theirs}_ffn_{{}}{n}" for n in "12"}
-            found[f"{ours}.norm_{2 if stack == 'encoder' else 3}"] = f"{theirs}_ffn_ffn"
-    return found
+                names[f"{ours}.{norm}"] = f"{theirs}_{kind}_Wo"
+            names |= {
+                f"{ours}.feed_forward.w_{number}": f"{theirs}_ffn_{{}}{number}" for number in "12"
+            }
+            names[f"{ours}.norm_{2 if stack == 'encoder' else 3}"] = f"{theirs}_ffn_ffn"
+    return names
 
 
 def _tensors(network: Transformer, names: Mapping[str, str]) -> Iterator[tuple[str, torch.Tensor]]:
@@ -197,8 +199,8 @@ def _intgemm(values: Array, *, is_table: bool) -> bytes:
     """Quantize a matrix with one scale, stored after it. All matrices except the table are transposed."""
     scale = np.float32(LARGEST) / np.abs(values).max()
     rounded = np.rint(values * scale).clip(-LARGEST, LARGEST).astype(np.int8)
-    stored = rounded if is_table else np.ascontiguousarray(rounded.T)
-    return stored.tobytes() + struct.pack("<f", scale)
+    quantized = rounded if is_table else np.ascontiguousarray(rounded.T)
+    return quantized.tobytes() + struct.pack("<f", scale)
 
 
 def _padded(data: bytes) -> bytes:

@@ -54,30 +54,30 @@ def main() -> None:
     options = engine.ResponseOptions(qualityScores=False, alignment=False, HTML=False)
 
     def translate(texts: list[str]) -> list[str]:
-        found = service.translate(model, engine.VectorString(texts), options)
-        return [one.target.text for one in found]
+        responses = service.translate(model, engine.VectorString(texts), options)
+        return [response.target.text for response in responses]
 
     def batches(arrived: queue.SimpleQueue[tuple[str, float] | None], started: float) -> None:
         """Translate in batches; each has the texts that arrived during the previous one."""
-        while (first := arrived.get()) is not None:
-            batch = [first]
+        while (first_text := arrived.get()) is not None:
+            batch = [first_text]
             while len(batch) < MAX_BATCH and not arrived.empty():
-                if (other := arrived.get()) is None:
+                if (next_text := arrived.get()) is None:
                     arrived.put(None)
                     break
-                batch.append(other)
-            found.extend(translate([text for text, _ in batch]))
+                batch.append(next_text)
+            translations.extend(translate([text for text, _ in batch]))
             now = time.perf_counter() - started
             latencies.extend(now - due for _, due in batch)
 
     print("ready", flush=True)
     for line in sys.stdin:
         texts, times = json.loads(line)
-        found: list[str] = []
+        translations: list[str] = []
         latencies: list[float] = []
         started = time.perf_counter()
         if times is None:
-            found = translate(texts)
+            translations = translate(texts)
         else:
             waiting: queue.SimpleQueue[tuple[str, float] | None] = queue.SimpleQueue()
             batcher = threading.Thread(target=batches, args=(waiting, started))
@@ -87,7 +87,7 @@ def main() -> None:
                 waiting.put((text, due))
             waiting.put(None)
             batcher.join()
-        print(json.dumps([time.perf_counter() - started, found, latencies]), flush=True)
+        print(json.dumps([time.perf_counter() - started, translations, latencies]), flush=True)
 
 
 if __name__ == "__main__":

@@ -67,21 +67,23 @@ class Results:
 
 def in_turn(rounds: int, *calls: Callable[[], float]) -> list[float]:
     """Return the median seconds of each call over rounds of all calls, which must be warm."""
-    taken = [[call() for call in calls] for _ in range(rounds)]
-    return [statistics.median(column) for column in zip(*taken, strict=True)]
+    seconds = [[call() for call in calls] for _ in range(rounds)]
+    return [statistics.median(column) for column in zip(*seconds, strict=True)]
 
 
 def best_peer_setting(remotes: dict[str, Remote], sources: list[Any]) -> tuple[str, int]:
     """Find the threads and the batch size with which CTranslate2 is fastest on all sources at once."""
-    few = sources[: max(8, len(sources) // 10)]
-    probed = {name: remote.timed("translate", few, 4)[0] for name, remote in remotes.items()}
-    tried = {
+    sample = sources[: max(8, len(sources) // 10)]
+    seconds_by_threads = {
+        name: remote.timed("translate", sample, 4)[0] for name, remote in remotes.items()
+    }
+    seconds_by_setting = {
         (name, size): remotes[name].timed("translate", sources, 4, size)[0]
         for name in remotes
-        if probed[name] < 2 * min(probed.values())
+        if seconds_by_threads[name] < 2 * min(seconds_by_threads.values())
         for size in (16, 32, 64)
     }
-    return min(tried, key=tried.__getitem__)
+    return min(seconds_by_setting, key=seconds_by_setting.__getitem__)
 
 
 def offline(model: BenchModel, precision: Precision, effort: Effort, results: Results) -> float:
@@ -96,10 +98,10 @@ def offline(model: BenchModel, precision: Precision, effort: Effort, results: Re
             _check_equal(model, ours, next(iter(peers.values())), results)
         threads, size = best_peer_setting(peers, model.sources[: len(model.sources) // 3])
         best = peers[threads]
-        found = ours.call("translate", model.sources, 4)
-        found_there = best.call("translate", model.sources, 4, size)
+        translations = ours.call("translate", model.sources, 4)
+        peer_translations = best.call("translate", model.sources, 4, size)
         ours.timed("translate_likely", model.sources[:32])
-        mine, theirs, likely = in_turn(
+        our_seconds, their_seconds, likely_seconds = in_turn(
             effort.rounds,
             lambda: ours.timed("translate", model.sources, 4)[0],
             lambda: best.timed("translate", model.sources, 4, size)[0],
@@ -111,20 +113,20 @@ def offline(model: BenchModel, precision: Precision, effort: Effort, results: Re
                 "model": model.name,
                 "precision": precision,
                 "sentences": count,
-                "mean target": round(statistics.mean(map(len, found)), 1),
-                "ours, sentences/s": round(count / mine, 1),
-                "ours, stop rule `likely`": round(count / likely, 1),
-                "CTranslate2, sentences/s": round(count / theirs, 1),
-                "its mean target": round(statistics.mean(map(len, found_there)), 1),
+                "mean target": round(statistics.mean(map(len, translations)), 1),
+                "ours, sentences/s": round(count / our_seconds, 1),
+                "ours, stop rule `likely`": round(count / likely_seconds, 1),
+                "CTranslate2, sentences/s": round(count / their_seconds, 1),
+                "its mean target": round(statistics.mean(map(len, peer_translations)), 1),
                 "CTranslate2's best": f"{threads} threads, batches of {size}",
-                "ratio": round(theirs / mine, 2),
+                "ratio": round(their_seconds / our_seconds, 2),
             }
         )
-        results.ratios[f"offline.{model.name}.{precision}"] = theirs / mine
-        results.ratios[f"likely.{model.name}.{precision}"] = theirs / likely
+        results.ratios[f"offline.{model.name}.{precision}"] = their_seconds / our_seconds
+        results.ratios[f"likely.{model.name}.{precision}"] = their_seconds / likely_seconds
         for batch, beam in effort.batches:
             _fixed_batches(model, precision, batch, beam, ours, peers, effort, results)
-        return count / theirs
+        return count / their_seconds
 
 
 def _fixed_batches(
@@ -139,7 +141,7 @@ def _fixed_batches(
 ) -> None:
     """Measure one batch after another; CTranslate2 uses the better of its thread settings."""
     count = max(1, effort.sentences(model.name) // batch) * batch
-    batches = [model.sources[at : at + batch] for at in range(0, count, batch)]
+    batches = [model.sources[start : start + batch] for start in range(0, count, batch)]
 
     def run(remote: Remote) -> float:
         return sum(remote.timed("translate", sources, beam)[0] for sources in batches) / len(
@@ -148,21 +150,23 @@ def _fixed_batches(
 
     threads = min(peers, key=lambda name: run(peers[name]))
     ours.timed("translate", batches[0], beam)
-    mine, theirs = in_turn(effort.rounds, lambda: run(ours), lambda: run(peers[threads]))
+    our_seconds, their_seconds = in_turn(
+        effort.rounds, lambda: run(ours), lambda: run(peers[threads])
+    )
     results.batches.append(
         {
             "model": model.name,
             "precision": precision,
             "batch": batch,
             "beam": beam,
-            "ours, ms": round(1e3 * mine, 1),
-            "CTranslate2, ms": round(1e3 * theirs, 1),
+            "ours, ms": round(1e3 * our_seconds, 1),
+            "CTranslate2, ms": round(1e3 * their_seconds, 1),
             "its threads": threads,
-            "ratio": round(theirs / mine, 2),
+            "ratio": round(their_seconds / our_seconds, 2),
         }
     )
     if (batch, beam) == (1, 4):
-        results.ratios[f"single.{model.name}.{precision}"] = theirs / mine
+        results.ratios[f"single.{model.name}.{precision}"] = their_seconds / our_seconds
 
 
 def _check_equal(model: BenchModel, ours: Remote, other: Remote, results: Results) -> None:
@@ -172,18 +176,18 @@ def _check_equal(model: BenchModel, ours: Remote, other: Remote, results: Result
     """
     sources = model.sources[:200]
     lists = zip(ours.call("best_two", sources), other.call("best_two", sources), strict=True)
-    outcomes = Counter(_compare(mine, theirs) for mine, theirs in lists)
+    outcomes = Counter(_compare(our_list, their_list) for our_list, their_list in lists)
     counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))
     results.notes[f"n-best lists.{model.name}"] = f"of {len(sources)}: {counts}"
     if outcomes["different"] or outcomes["tied"] > max(1, 0.01 * len(sources)):
         raise SystemExit(f"{model.name}: of {len(sources)} n-best lists, {counts}")
 
 
-def _compare(mine: NBest, theirs: NBest) -> str:
-    if any(len(one.ids) >= MAX_LENGTH for one in (*mine, *theirs)):
+def _compare(our_list: NBest, their_list: NBest) -> str:
+    if any(len(hypothesis.ids) >= MAX_LENGTH for hypothesis in (*our_list, *their_list)):
         return "cut short"  # CTranslate2 also returns translations without EOS
-    pairs = list(zip(mine, theirs, strict=True))
-    if all(one.ids == other.ids for one, other in pairs):
+    pairs = list(zip(our_list, their_list, strict=True))
+    if all(our.ids == their.ids for our, their in pairs):
         return "equal"
-    close = all(math.isclose(one.score, other.score, rel_tol=1e-5) for one, other in pairs)
+    close = all(math.isclose(our.score, their.score, rel_tol=1e-5) for our, their in pairs)
     return "tied" if close else "different"

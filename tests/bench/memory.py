@@ -45,11 +45,11 @@ def main() -> None:
         CappedChurner, model, "int8", available_cores(), cap_bytes=options.cap_mib * 2**20
     ) as churner:
         for number in range(1, round(options.minutes * 60 / SECONDS_A_SAMPLE) + 1):
-            done = churner.call("churn", float(SECONDS_A_SAMPLE))
+            num_sentences = churner.call("churn", float(SECONDS_A_SAMPLE))
             resident = churner.call("resident_bytes") / 2**20
             samples.append(resident)
             print(
-                f"{number * SECONDS_A_SAMPLE:4d} s: {done} sentences, {resident:.0f} MiB",
+                f"{number * SECONDS_A_SAMPLE:4d} s: {num_sentences} sentences, {resident:.0f} MiB",
                 flush=True,
             )
     settled = samples[min(len(samples), SETTLING_SECONDS // SECONDS_A_SAMPLE) - 1]

@@ -76,10 +76,10 @@ def build(name: ModelName, folder: Path, sentences: int) -> BenchModel:
         suppressed = [PAD_ID, BOS_ID]
         network = ending_network(sizes, sources[:24])
     model = BenchModel(name, folder / name, network.config, sources, suppressed, tag)
-    stamp, version = model.folder / "version", _version()
-    if not stamp.exists() or stamp.read_text() != version:
+    version_file, version = model.folder / "version", _version()
+    if not version_file.exists() or version_file.read_text() != version:
         _write(model, network)
-        stamp.write_text(version)
+        version_file.write_text(version)
     return model
 
 
@@ -103,9 +103,9 @@ def _write(model: BenchModel, network: Transformer) -> None:
         file.save(
             build_encoder(GraphBuilder(precision, weights, ranges), model.sizes), encoder.name
         )
-        outer = GraphBuilder(precision, weights, ranges)
+        graph_builder = GraphBuilder(precision, weights, ranges)
         body = GraphBuilder(precision, weights, ranges, prefix="step.")
-        graph = build_decoder(outer, body, model.sizes, tuple(model.suppressed))
+        graph = build_decoder(graph_builder, body, model.sizes, tuple(model.suppressed))
         file.save(graph, decoder.name)
     peer.convert(network, model.peer("fp32"))
     peer.convert(network, model.peer("int8"), quantization="int8")

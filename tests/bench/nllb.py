@@ -65,12 +65,12 @@ def write_model(folder: Path) -> None:
     ids = torch.randint(4, PIECES, (4, TOKENS))
     logits = model(input_ids=ids, decoder_input_ids=ids.flip(0)).logits.flatten(0, 1)
     end = table[config.eos_token_id]
-    behind = (logits.max(-1).values - logits[:, config.eos_token_id]).quantile(ENDING)
-    model.model.decoder.layer_norm.bias.add_(end * behind / end.square().sum())
+    margin = (logits.max(-1).values - logits[:, config.eos_token_id]).quantile(ENDING)
+    model.model.decoder.layer_norm.bias.add_(end * margin / end.square().sum())
     model.save_pretrained(folder)
     names = ["<unk>", "<s>", "</s>", *(f"▁{word(id)}" for id in range(3, PIECES))]
-    ids_of_it = {"unk_id": 0, "bos_id": 1, "eos_id": 2, "pad_id": -1}
-    write_vocabulary(folder / "sentencepiece.bpe.model", names, **ids_of_it)
+    special_ids = {"unk_id": 0, "bos_id": 1, "eos_id": 2, "pad_id": -1}
+    write_vocabulary(folder / "sentencepiece.bpe.model", names, **special_ids)
     tokens = {"additional_special_tokens": list(FAIRSEQ_LANGUAGE_CODES)}
     (folder / "tokenizer_config.json").write_text(json.dumps(tokens))
 
@@ -101,27 +101,27 @@ def translated(port: int, text: str) -> tuple[float, int]:
     )
     started = time.perf_counter()
     with urllib.request.urlopen(request, timeout=600) as response:
-        found = json.load(response)["translatedText"]
-    return time.perf_counter() - started, len(found.split())
+        translation = json.load(response)["translatedText"]
+    return time.perf_counter() - started, len(translation.split())
 
 
 def serve(folder: Path, port: int) -> None:
     """Start the service, send requests, and print time and memory."""
-    began = time.perf_counter()
+    started = time.perf_counter()
     with serving(["service"], port, **{**UNLIMITED, "ATTENDANT_BUNDLE": str(folder)}):
         pid = server_pid(port)
-        print(f"start: {time.perf_counter() - began:.0f} s, {memory_of(pid):.0f} MiB", flush=True)
-        found = [translated(port, text) for text in texts(20)]
-        seconds, tokens = zip(*found, strict=True)
+        print(f"start: {time.perf_counter() - started:.0f} s, {memory_of(pid):.0f} MiB", flush=True)
+        measurements = [translated(port, text) for text in texts(20)]
+        seconds, tokens = zip(*measurements, strict=True)
         print(
             f"20 alone: median {statistics.median(seconds):.2f} s, {statistics.mean(tokens):.1f} tokens, "
             f"then {memory_of(pid):.0f} MiB",
             flush=True,
         )
-        began = time.perf_counter()
+        started = time.perf_counter()
         with ThreadPoolExecutor(TOGETHER) as pool:
             list(pool.map(lambda text: translated(port, text), texts(6 * TOGETHER)))
-        rate = 6 * TOGETHER / (time.perf_counter() - began)
+        rate = 6 * TOGETHER / (time.perf_counter() - started)
         print(f"{TOGETHER} in flight: {rate:.2f} requests/s, then {memory_of(pid):.0f} MiB")
 
 
@@ -134,8 +134,8 @@ def main() -> None:
     )
     parser.add_argument("--port", type=int, default=8794)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as made:
-        folder = options.folder or Path(made)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.folder or Path(temporary)
         model, lines, out = folder / "nllb-600M", folder / "lines.txt", folder / "bundle"
         if not model.exists():
             write_model(model)
@@ -151,10 +151,10 @@ def main() -> None:
                 "--data",
                 str(lines),
             ]
-            began = time.perf_counter()
+            started = time.perf_counter()
             subprocess.run([sys.executable, "-c", program, *arguments], check=True)
             peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
-            seconds = time.perf_counter() - began
+            seconds = time.perf_counter() - started
             print(f"import: {seconds:.0f} s, at most {peak:.1f} GiB", flush=True)
         serve(out, options.port)
     print(f"{report.machine()}, {len(os.sched_getaffinity(0))} of its cores")

@@ -53,29 +53,30 @@ def under_loads(
     """Measure every side at every load; at each load, the sides take turns."""
     rows: dict[tuple[str, float], Row] = {}
     for load in loads:
-        wanted = [
+        measured_sides = [
             name
             for name in sides
             if load <= SATURATES_ONE_A_CALL or not name.startswith(ONE_A_CALL)
         ]
-        rounds: dict[str, list[Row]] = {name: [] for name in wanted}
+        rounds: dict[str, list[Row]] = {name: [] for name in measured_sides}
         seconds = effort.online_seconds(capacity) / max(1.0, load)
         for seed in range(effort.online_rounds if load in (*JUDGED, SATURATING) else 1):
             times = poisson(load * capacity, seconds, seed)
-            for name in wanted:
+            for name in measured_sides:
                 rounds[name].append(_row(times, *sides[name](times)))
-        for name, found in rounds.items():
+        for name, rows_of_side in rounds.items():
             medians = {
-                key: round(statistics.median(row[key] for row in found), 1) for key in found[0]
+                key: round(statistics.median(row[key] for row in rows_of_side), 1)
+                for key in rows_of_side[0]
             }
-            rows[name, load] = {"side": name, "load": load, "streams": len(found), **medians}
+            rows[name, load] = {"side": name, "load": load, "streams": len(rows_of_side), **medians}
     return rows
 
 
-def latency_ratios(name: str, theirs: Row, mine: Row) -> dict[str, float]:
+def latency_ratios(name: str, theirs: Row, ours: Row) -> dict[str, float]:
     """Return the ratios `name.p50` and `name.p95`, which are above 1 if the service is faster."""
     return {
-        f"{name}.{quantile}": theirs[f"{quantile}, ms"] / mine[f"{quantile}, ms"]
+        f"{name}.{quantile}": theirs[f"{quantile}, ms"] / ours[f"{quantile}, ms"]
         for quantile in ("p50", "p95")
     }
 
@@ -91,8 +92,8 @@ def _row(times: Sequence[float], latencies: list[float], seconds: float) -> Row:
 def _arrive(
     remote: Remote, sources: Sequence[Ids], times: Sequence[float]
 ) -> tuple[list[float], float]:
-    found: tuple[list[float], float] = remote.call("arrive", cycled(sources, len(times)), times)
-    return found
+    result: tuple[list[float], float] = remote.call("arrive", cycled(sources, len(times)), times)
+    return result
 
 
 def cycled(items: Sequence[Any], count: int) -> list[Any]:

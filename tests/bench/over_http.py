@@ -142,11 +142,11 @@ async def alone(port: int, texts: Sequence[str]) -> list[float]:
 
 async def closed_loop(port: int, texts: Sequence[str], connections: int) -> float:
     """Send all texts, one after another on each connection; return requests per second."""
-    left = iter(texts)
+    remaining = iter(texts)
 
     async def work() -> None:
         connection = Connection(port)
-        for text in left:
+        for text in remaining:
             await connection.post(text)
 
     started = time.perf_counter()
@@ -171,17 +171,19 @@ async def arrivals(
     Returns:
         The latencies, and the seconds until the last text was translated.
     """
-    free: list[Connection] = []
+    idle_connections: list[Connection] = []
     started = time.perf_counter()
 
-    async def one(text: str, due: float) -> float:
+    async def request(text: str, due: float) -> float:
         await asyncio.sleep(max(0.0, started + due - time.perf_counter()))
-        connection = free.pop() if free else Connection(port)
+        connection = idle_connections.pop() if idle_connections else Connection(port)
         await connection.post(text)
-        free.append(connection)
+        idle_connections.append(connection)
         return time.perf_counter() - started - due
 
-    latencies = await asyncio.gather(*(one(*pair) for pair in zip(texts, times, strict=True)))
+    latencies = await asyncio.gather(
+        *(request(*text_and_time) for text_and_time in zip(texts, times, strict=True))
+    )
     return latencies, time.perf_counter() - started
 
 
@@ -206,8 +208,8 @@ def measure(
         loads = (0.8,) if effort.quick else (0.3, 0.6, 0.8)
         rows = under_loads(sides, loads, capacity, effort)
         results.online += [{"model": model.name, **row} for row in rows.values()]
-        theirs, mine = rows["batcher, HTTP", 0.8], rows["service, HTTP", 0.8]
-        results.ratios |= latency_ratios("http80.default", theirs, mine)
+        theirs, ours = rows["batcher, HTTP", 0.8], rows["service, HTTP", 0.8]
+        results.ratios |= latency_ratios("http80.default", theirs, ours)
 
 
 def _one_and_many(
@@ -219,8 +221,8 @@ def _one_and_many(
         for name, port in ports.items():
             singles[name] += asyncio.run(alone(port, texts[:20]))
             rates[name].append(asyncio.run(closed_loop(port, texts, CONNECTIONS)))
-    alone_ms = {name: 1e3 * statistics.median(found) for name, found in singles.items()}
-    rate = {name: statistics.median(found) for name, found in rates.items()}
+    alone_ms = {name: 1e3 * statistics.median(seconds) for name, seconds in singles.items()}
+    rate = {name: statistics.median(rates_of_server) for name, rates_of_server in rates.items()}
     results.http += [
         {
             "server": name,

@@ -44,17 +44,19 @@ class Outcome:
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-async def one(text: str, due: float, free: list[Streams], outcome: Outcome) -> None:
+async def send_at(text: str, due: float, idle_streams: list[Streams], outcome: Outcome) -> None:
     """Send a request at its time, on a free connection or a new one."""
     await asyncio.sleep(max(0.0, due - time.perf_counter()))
     started = time.perf_counter()
-    streams = free.pop() if free else await asyncio.open_connection("127.0.0.1", PORT)
+    streams = (
+        idle_streams.pop() if idle_streams else await asyncio.open_connection("127.0.0.1", PORT)
+    )
     try:
         head = await _exchange(text, *streams)
     except (OSError, asyncio.IncompleteReadError):  # closed after a long idle time
         streams = await asyncio.open_connection("127.0.0.1", PORT)
         head = await _exchange(text, *streams)
-    free.append(streams)
+    idle_streams.append(streams)
     now = time.perf_counter()
     status = head.split()[1]
     outcome.statuses[status] += 1
@@ -71,8 +73,8 @@ async def _exchange(text: str, reader: asyncio.StreamReader, writer: asyncio.Str
     """Send a request and return the head of the answer, after reading its body and checking its id."""
     body = json.dumps({"q": text, "source": "de", "target": "en"}).encode()
     identity = uuid.uuid4().hex
-    own = f"x-request-id: {identity}", "content-type: application/json"
-    writer.write(request("/translate", body, *own))
+    fields_of_request = f"x-request-id: {identity}", "content-type: application/json"
+    writer.write(request("/translate", body, *fields_of_request))
     head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
     fields = dict(line.split(": ", 1) for line in head.strip().split("\r\n")[1:])
     await reader.readexactly(int(fields["content-length"]))
@@ -113,12 +115,14 @@ async def overload(
 ) -> tuple[Outcome, list[float]]:
     """Send Poisson arrivals; return the outcome and resident memory every two seconds."""
     outcome, memory = Outcome(), []
-    free: list[Streams] = []
+    idle_streams: list[Streams] = []
     times = poisson(rate, seconds)
     outcome.begin = begin = time.perf_counter()
     tasks = [
-        asyncio.ensure_future(one(texts[at % len(texts)], begin + due, free, outcome))
-        for at, due in enumerate(times)
+        asyncio.ensure_future(
+            send_at(texts[index % len(texts)], begin + due, idle_streams, outcome)
+        )
+        for index, due in enumerate(times)
     ]
     pid = server_pid(PORT)
     while not all(task.done() for task in tasks):
@@ -151,10 +155,10 @@ def main() -> int:
         capacity = asyncio.run(closed_loop(PORT, texts * 3, 64))
         rate = OVERLOAD * capacity
         print(f"capacity {capacity:.0f} requests/s; {options.seconds:.0f} s at {rate:.0f}/s")
-        before = loop_seconds(server)
+        seconds_before = loop_seconds(server)
         outcome, memory = asyncio.run(overload(texts, rate, options.seconds))
-        spent = (loop_seconds(server) - before) / outcome.statuses.total()
-        print(f"the event loop's CPU time: {1e3 * spent:.3f} ms a request")
+        seconds_per_request = (loop_seconds(server) - seconds_before) / outcome.statuses.total()
+        print(f"the event loop's CPU time: {1e3 * seconds_per_request:.3f} ms a request")
     report(outcome, memory)
     goodput = outcome.statuses["200"] / (outcome.last_answer - outcome.begin)
     print(f"goodput: {goodput:.0f} requests/s, {goodput / capacity:.0%} of the capacity")
@@ -171,12 +175,12 @@ def report(outcome: Outcome, memory: Sequence[float]) -> None:
     )
     if refused:
         waits = [wait for _, wait in outcome.refusals]
-        last = statistics.mean(waits[-50:])
+        last_mean = statistics.mean(waits[-50:])
         drained = outcome.last_answer - outcome.refusals[-1][0]
         print(f"refused: p50 {1e3 * statistics.median(refused):.0f} ms after they came")
         print(
-            f"Retry-After: {statistics.mean(waits):.1f} s on average; at the end {last:.1f} s, while the "
-            f"queue took {drained:.1f} s to drain"
+            f"Retry-After: {statistics.mean(waits):.1f} s on average; at the end {last_mean:.1f} s, while "
+            f"the queue took {drained:.1f} s to drain"
         )
     print(
         f"memory: {memory[len(memory) // 4]:.0f} MiB after a quarter, {memory[-1]:.0f} MiB at the end"

@@ -41,8 +41,8 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8792)
     options = parser.parse_args()
     everyday = [{"text": text} for text in everyday_german(100)]
-    every = [request for mix in MIXES.values() for request in mix]
-    together = [one for pair in zip(every * 3, everyday, strict=False) for one in pair]
+    all_requests = [request for mix in MIXES.values() for request in mix]
+    mixed = [request for pair in zip(all_requests * 3, everyday, strict=False) for request in pair]
     settings = {
         "ATTENDANT_LOG_LEVEL": "warning",
         "ATTENDANT_REQUEST_TIMEOUT_SECONDS": str(TIMEOUT_SECONDS),
@@ -52,7 +52,7 @@ def main() -> None:
         print(f"idle: {memory_of(pid):.0f} MiB", flush=True)
         _ask(options.port, everyday, options.connections)
         print(f"everyday: {memory_of(pid):.0f} MiB", flush=True)
-        for name, mix in {**MIXES, "all together": together}.items():
+        for name, mix in {**MIXES, "all together": mixed}.items():
             Path(f"/proc/{pid}/clear_refs").write_text("5")  # the peak counts from here on
             started = time.perf_counter()
             requests = (mix * options.requests)[: max(options.requests, len(mix))]

@@ -40,10 +40,14 @@ def latency_by_load(online: Sequence[Row]) -> str:
 
 def _panel(axes: Axes, rows: Sequence[Row]) -> None:
     for side, (label, colour) in SIDES.items():
-        found = sorted((row for row in rows if row["side"] == side), key=lambda row: row["load"])
-        loads = [100 * row["load"] for row in found]
-        axes.plot(loads, [row["p50, ms"] for row in found], color=colour, marker="o", label=label)
-        axes.plot(loads, [row["p95, ms"] for row in found], color=colour, linestyle=":")
+        side_rows = sorted(
+            (row for row in rows if row["side"] == side), key=lambda row: row["load"]
+        )
+        loads = [100 * row["load"] for row in side_rows]
+        axes.plot(
+            loads, [row["p50, ms"] for row in side_rows], color=colour, marker="o", label=label
+        )
+        axes.plot(loads, [row["p95, ms"] for row in side_rows], color=colour, linestyle=":")
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter("{x:g}")
     axes.set(
@@ -80,18 +84,20 @@ def quality_by_speed(points: Sequence[Row], default: Point) -> str:
 
 def _curves(axes: Axes, rows: Sequence[Row], default: Point) -> None:
     for ((side, rerank), (label, colour)), rule in product(SEARCHES.items(), RULES):
-        which = side, rerank, rule
-        found = [row for row in rows if (row["side"], row["rerank"], row["stop_rule"]) == which]
-        if not found:
+        configuration = side, rerank, rule
+        curve_rows = [
+            row for row in rows if (row["side"], row["rerank"], row["stop_rule"]) == configuration
+        ]
+        if not curve_rows:
             continue
-        found.sort(key=lambda row: row["beam_size"])
-        places = [(row["sentences/s"], row["BLEU"]) for row in found]
+        curve_rows.sort(key=lambda row: row["beam_size"])
+        points = [(row["sentences/s"], row["BLEU"]) for row in curve_rows]
         name = label if side == PEER else f"{label}, {rule}"
         line = RULE_LINES[rule]
-        axes.plot(*zip(*places, strict=True), color=colour, marker=".", linestyle=line, label=name)
-        for row, place in zip(found, places, strict=True):
+        axes.plot(*zip(*points, strict=True), color=colour, marker=".", linestyle=line, label=name)
+        for row, point in zip(curve_rows, points, strict=True):
             if Point(side, row["precision"], row["beam_size"], rule, rerank) == default:
-                axes.plot(*place, color=colour, marker="o", markersize=11, fillstyle="none")
+                axes.plot(*point, color=colour, marker="o", markersize=11, fillstyle="none")
             if rule == RULES[0]:
                 beams, offset = str(row["beam_size"]), (4, 4)
-                axes.annotate(beams, place, offset, textcoords="offset points", color=colour)
+                axes.annotate(beams, point, offset, textcoords="offset points", color=colour)

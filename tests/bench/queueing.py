@@ -72,57 +72,63 @@ def simulate(
         seed: seed of all draws.
     """
     rng, numbers = random.Random(seed), count()
-    everyone = [_Replica(number) for number in range(replicas)]
+    all_replicas = [_Replica(number) for number in range(replicas)]
     # by requests in flight, with ties in random order; outdated entries are skipped
-    idle = [(0, rng.random(), one.number) for one in everyone]
+    idle = [(0, rng.random(), replica.number) for replica in all_replicas]
     heapq.heapify(idle)
     ends: list[tuple[float, int, int, int]] = []  # time, tie-breaker, replica, version
-    ignored, found = requests // 10, list[float]()
+    ignored, times = requests // 10, list[float]()
     arrived, next_arrival = 0, rng.expovariate(rate)
 
-    def changed(one: _Replica) -> None:
-        heapq.heappush(idle, (one.in_flight, rng.random(), one.number))
-        one.version += 1
-        if one.serving:
-            left = one.serving[0][0] - one.clock
-            speed = throughput.at(len(one.serving)) / len(one.serving)
+    def changed(replica: _Replica) -> None:
+        heapq.heappush(idle, (replica.in_flight, rng.random(), replica.number))
+        replica.version += 1
+        if replica.serving:
+            work_left = replica.serving[0][0] - replica.clock
+            speed = throughput.at(len(replica.serving)) / len(replica.serving)
             heapq.heappush(
-                ends, (one.updated + left / speed, next(numbers), one.number, one.version)
+                ends,
+                (
+                    replica.updated + work_left / speed,
+                    next(numbers),
+                    replica.number,
+                    replica.version,
+                ),
             )
 
-    def catch_up(one: _Replica, now: float) -> None:
-        if one.serving:
-            speed = throughput.at(len(one.serving)) / len(one.serving)
-            one.clock += (now - one.updated) * speed
-        one.updated = now
+    def catch_up(replica: _Replica, now: float) -> None:
+        if replica.serving:
+            speed = throughput.at(len(replica.serving)) / len(replica.serving)
+            replica.clock += (now - replica.updated) * speed
+        replica.updated = now
 
-    def serve(one: _Replica, came: float, work: float) -> None:
-        heapq.heappush(one.serving, (one.clock + work, next(numbers), came))
+    def serve(replica: _Replica, arrival: float, work: float) -> None:
+        heapq.heappush(replica.serving, (replica.clock + work, next(numbers), arrival))
 
-    while len(found) < requests + ignored:
+    while len(times) < requests + ignored:
         if not ends or next_arrival <= ends[0][0]:
             now = next_arrival
             next_arrival = now + rng.expovariate(rate)
             arrived += 1
-            one = _least(idle, everyone)
-            catch_up(one, now)
-            if len(one.serving) < throughput.width:
-                serve(one, now, draw(rng))
+            replica = _least(idle, all_replicas)
+            catch_up(replica, now)
+            if len(replica.serving) < throughput.width:
+                serve(replica, now, draw(rng))
             else:
-                one.waiting.append((now, draw(rng)))
-            changed(one)
+                replica.waiting.append((now, draw(rng)))
+            changed(replica)
             continue
         now, _, number, version = heapq.heappop(ends)
-        one = everyone[number]
-        if version != one.version:
+        replica = all_replicas[number]
+        if version != replica.version:
             continue
-        catch_up(one, now)
-        _, _, came = heapq.heappop(one.serving)
-        found.append(now - came)
-        if one.waiting:
-            serve(one, *one.waiting.popleft())
-        changed(one)
-    return sorted(found[ignored:])
+        catch_up(replica, now)
+        _, _, arrival = heapq.heappop(replica.serving)
+        times.append(now - arrival)
+        if replica.waiting:
+            serve(replica, *replica.waiting.popleft())
+        changed(replica)
+    return sorted(times[ignored:])
 
 
 def _least(idle: list[tuple[int, float, int]], everyone: Sequence[_Replica]) -> _Replica:

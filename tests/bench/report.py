@@ -74,8 +74,8 @@ def summary(results: Results) -> str:
         "`base` (60 million parameters), all at once": _both(offline["base"], "sentences/s"),
     }
     rows = [
-        {"int8": what, "Attendant": f"{ours} {unit}", "CTranslate2": f"{theirs} {unit}"}
-        for what, (ours, theirs, unit) in figures.items()
+        {"int8": label, "Attendant": f"{ours} {unit}", "CTranslate2": f"{theirs} {unit}"}
+        for label, (ours, theirs, unit) in figures.items()
     ]
     return f"Measured by `{results.command}` on {results.machine}.\n\n" + table(rows)
 
@@ -89,15 +89,15 @@ def overview(results: Results) -> str:
     """Return the ratios of all models side by side, for docs/performance.md."""
     columns = list(dict.fromkeys((row["model"], row["precision"]) for row in results.offline))
     rows: list[Row] = []
-    for what, names in OVERVIEW.items():
-        row = {"ratio": what}
+    for label, names in OVERVIEW.items():
+        row = {"ratio": label}
         for model, precision in columns:
-            found = [
+            all_ratios = [
                 results.ratios.get(name.format(model=model, precision=precision)) for name in names
             ]
             # under load, only int8 is measured
             applies = precision == "int8" or "{precision}" in names[0]
-            ratios = [f"{one:.2f}" for one in found if one and applies]
+            ratios = [f"{ratio:.2f}" for ratio in all_ratios if ratio and applies]
             row[f"{model}, {precision}"] = ", ".join(ratios)
         if any(list(row.values())[1:]):
             rows.append(row)
@@ -109,12 +109,12 @@ def overview(results: Results) -> str:
 
 def _behind(results: Results) -> str:
     """List the ratios below 1."""
-    behind = sorted(
+    slower = sorted(
         f"{name} ({ratio:.2f})"
         for name, ratio in results.ratios.items()
         if ratio < 1 and not name.startswith("limit")
     )
-    return f"Where it is behind: {', '.join(behind) or 'nowhere'}.\n"
+    return f"Where it is behind: {', '.join(slower) or 'nowhere'}.\n"
 
 
 def details(results: Results) -> str:

@@ -87,19 +87,19 @@ class LoopCosts:
     def of_each(self, before: Cost, requests: int) -> Cost:
         """Return the cost per request of the given number of requests since `before`."""
         pairs = zip(self.so_far(), before, strict=True)
-        return Cost(*((now - then) / requests for now, then in pairs))
+        return Cost(*((now - earlier) / requests for now, earlier in pairs))
 
 
 async def post_all(clients: Sequence[Client], texts: Sequence[str]) -> set[int]:
     """Send all texts, one after another on each client, and return the statuses."""
-    rest, found = iter(texts), set()
+    remaining, statuses = iter(texts), set()
 
     async def run(client: Client) -> None:
-        for text in rest:
-            found.add(await client.post(text))
+        for text in remaining:
+            statuses.add(await client.post(text))
 
     await asyncio.gather(*map(run, clients))
-    return found
+    return statuses
 
 
 async def measure(port: int, pid: int, rounds: int) -> tuple[Cost, Cost]:
@@ -115,20 +115,20 @@ async def measure(port: int, pid: int, rounds: int) -> tuple[Cost, Cost]:
         before = costs.so_far()
         assert await post_all(clients, texts) == {200}
         served.append(costs.of_each(before, SENTENCES))
-        long = [asyncio.ensure_future(client.post(document)) for client in clients]
+        busy = [asyncio.ensure_future(client.post(document)) for client in clients]
         while await extra.post("") != 429:
             await asyncio.sleep(0.1)
         await asyncio.sleep(0.5)
         before = costs.so_far()
-        short = [text for _, text in zip(range(REFUSALS), cycle(texts), strict=False)]
-        assert await post_all([extra], short) == {429}
+        refused_texts = [text for _, text in zip(range(REFUSALS), cycle(texts), strict=False)]
+        assert await post_all([extra], refused_texts) == {429}
         refused.append(costs.of_each(before, REFUSALS))
-        await asyncio.gather(*long)
+        await asyncio.gather(*busy)
     return _medians(served), _medians(refused)
 
 
-def _medians(found: Sequence[Cost]) -> Cost:
-    return Cost(*map(statistics.median, zip(*found, strict=True)))
+def _medians(costs: Sequence[Cost]) -> Cost:
+    return Cost(*map(statistics.median, zip(*costs, strict=True)))
 
 
 def main() -> None:

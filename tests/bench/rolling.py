@@ -115,12 +115,12 @@ async def restart(services: "list[subprocess.Popen[bytes]]", done: asyncio.Event
     """Restart the services in turn until `done`, each at least once; return the number of restarts."""
     count = 0
     while not done.is_set() or count < len(services):
-        at = count % len(services)
+        index = count % len(services)
         await asyncio.sleep(1)
-        services[at].send_signal(signal.SIGTERM)
-        await asyncio.to_thread(services[at].wait)
-        services[at] = start(BACKENDS[at])
-        await asyncio.to_thread(wait_until_ready, BACKENDS[at])
+        services[index].send_signal(signal.SIGTERM)
+        await asyncio.to_thread(services[index].wait)
+        services[index] = start(BACKENDS[index])
+        await asyncio.to_thread(wait_until_ready, BACKENDS[index])
         count += 1
         await asyncio.sleep(1)  # until HAProxy has noticed
     return count

@@ -39,8 +39,8 @@ def create(model: BenchModel, translator: Peer) -> FastAPI:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[list[int]] = loop.create_future()
 
-        def resolve(found: list[int]) -> None:
-            loop.call_soon_threadsafe(done.set_result, found)
+        def resolve(ids: list[int]) -> None:
+            loop.call_soon_threadsafe(done.set_result, ids)
 
         translator.submit([model.tag, *ids, EOS_ID], resolve)
         return {"translatedText": tokenizer.decode([await done])[0]}

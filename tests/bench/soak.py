@@ -110,9 +110,11 @@ async def leave(soak: Soak) -> None:
     """Disconnect at any moment before the answer."""
     body, streams = soak.body(), soak.random.random() < 0.5
     _, writer = await asyncio.open_connection("127.0.0.1", PORT)
-    whole = request("/translate", body, *([STREAM] if streams else []))
-    sent = soak.random.choice((len(whole), len(whole), len(whole), len(whole) // 2, 10))
-    writer.write(whole[:sent])
+    request_bytes = request("/translate", body, *([STREAM] if streams else []))
+    num_sent = soak.random.choice(
+        (len(request_bytes), len(request_bytes), len(request_bytes), len(request_bytes) // 2, 10)
+    )
+    writer.write(request_bytes[:num_sent])
     await asyncio.sleep(soak.random.choice((0.0, 0.01, 0.1, 1.0)) * soak.random.random())
     if soak.random.random() < 0.3:
         writer.transport.abort()
@@ -131,8 +133,8 @@ async def hold_on(soak: Soak) -> None:
 async def misbehave(soak: Soak) -> None:
     """Send a bad request."""
     body = soak.random.choice(BAD)
-    form = ["content-type: application/x-www-form-urlencoded"] if body[:2] == b"a&" else []
-    status, _ = await send(soak, body, *form)
+    headers = ["content-type: application/x-www-form-urlencoded"] if body[:2] == b"a&" else []
+    status, _ = await send(soak, body, *headers)
     if status not in (0, 200, 400, 413, 429, 504):
         soak.broken[f"{status} for {body[:20]!r}"] += 1
 
@@ -200,23 +202,23 @@ def main() -> int:
         memory = asyncio.run(run(soak, pid))
         time.sleep(15)  # the last reload retires its models, and connections linger for ten seconds
         metrics = asyncio.run(get("/metrics")).decode()
-        left = {
+        left_over = {
             name: value_of(f"attendant_{name}", metrics)
             for name in ("sequences_waiting", "sequences_running", "connections")
         }
         open_files = len(list(Path(f"/proc/{pid}/fd").iterdir()))
-        last = memory_of(pid)
+        last_memory = memory_of(pid)
     window = SETTLED_SECONDS // 10
     settled = statistics.median(memory[window : 2 * window] or memory)
     final = statistics.median(memory[-window:])
     print(f"answers: {dict(soak.statuses)}; broken: {dict(soak.broken) or 'none'}")
     print(
         f"memory: {settled:.0f} MiB after five minutes, {final:.0f} at the end (medians of five minutes), "
-        f"{max(memory):.0f} at most, {last:.0f} afterwards"
+        f"{max(memory):.0f} at most, {last_memory:.0f} afterwards"
     )
-    print(f"left over: {left}; files open: {files} before, {open_files} after")
+    print(f"left over: {left_over}; files open: {files} before, {open_files} after")
     failed = [status for status in soak.statuses if status.startswith("5") and status != "504"]
-    is_clean = left["sequences_waiting"] == left["sequences_running"] == 0
+    is_clean = left_over["sequences_waiting"] == left_over["sequences_running"] == 0
     return int(
         bool(failed or soak.broken or not is_clean)
         or final > settled + 100

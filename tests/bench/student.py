@@ -56,7 +56,7 @@ def measure(model: ImportedModel, python: Path, effort: Effort, results: Results
             "ours": Side(
                 model.sources,
                 lambda sources: ours.timed("translate", sources, 1),
-                lambda *given: ours.call("arrive", *given),
+                lambda *arguments: ours.call("arrive", *arguments),
             ),
             "Marian": Side(model.texts, marian.translate, marian.arrive),
         }
@@ -80,12 +80,12 @@ def measure(model: ImportedModel, python: Path, effort: Effort, results: Results
         }
         for side, counts, seconds, seconds_alone in zip(sides, words, at_once, alone, strict=True)
     ]
-    mine, theirs = rows
+    our_row, their_row = rows
     names = {"offline.student.int8": AT_ONCE, "single.student.int8": ONE_BY_ONE}
     for name, key in (names | {"saturation.student": SERVED}).items():
-        results.ratios[name] = mine[key] / theirs[key]
-    busy = (loaded[side, LOAD] for side in ("Marian", "ours"))
-    results.ratios |= online.latency_ratios("online80.student", *busy)
+        results.ratios[name] = our_row[key] / their_row[key]
+    rows_under_load = (loaded[side, LOAD] for side in ("Marian", "ours"))
+    results.ratios |= online.latency_ratios("online80.student", *rows_under_load)
     results.online += [{"model": model.name, **row} for row in loaded.values()]
     return rows
 
@@ -93,9 +93,9 @@ def measure(model: ImportedModel, python: Path, effort: Effort, results: Results
 @contextmanager
 def one_core() -> Iterator[None]:
     """Within the context, start processes on one core, which they use in turn."""
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(before)})
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
     try:
         yield
     finally:
-        os.sched_setaffinity(0, before)
+        os.sched_setaffinity(0, cores)

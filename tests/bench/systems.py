@@ -98,7 +98,10 @@ class Ours:
         options = DecodingOptions(MAX_LENGTH, num_hypotheses=2, length_penalty=0.0)
         sequences = self.engine.submit([(source, options) for source in sources])
         return [
-            [Listed(list(h.ids), h.score) for h in sequence.future.result()]
+            [
+                Listed(list(hypothesis.ids), hypothesis.score)
+                for hypothesis in sequence.future.result()
+            ]
             for sequence in sequences
         ]
 
@@ -144,18 +147,18 @@ class Peer:
         self, sources: Sequence[Ids], beam_size: int, max_batch: int = 32
     ) -> list[list[int]]:
         """See System. CTranslate2 sorts by length and divides batches of `max_batch` among its workers."""
-        found = self._run(sources, beam_size, self.length_penalty, max_batch)
-        return [[self.ids[name] for name in result.hypotheses[0]] for result in found]
+        results = self._run(sources, beam_size, self.length_penalty, max_batch)
+        return [[self.ids[name] for name in result.hypotheses[0]] for result in results]
 
     def best_two(self, sources: Sequence[Ids]) -> list[NBest]:
         """Return the two best translations of every source by log-probability without length penalty."""
-        found = self._run(sources, 4, 1e-9, 32, num_hypotheses=2, return_scores=True)
+        results = self._run(sources, 4, 1e-9, 32, num_hypotheses=2, return_scores=True)
         return [
             [
                 Listed([self.ids[name] for name in names], score)
                 for names, score in zip(result.hypotheses, result.scores, strict=True)
             ]
-            for result in found
+            for result in results
         ]
 
     def submit(self, source: Ids, done: Done) -> None:
@@ -185,14 +188,14 @@ class Peer:
         """Translate dynamic batches: up to `max_batch` sources that arrive within `max_wait` of the first."""
         while True:
             batch = [self.arrived.get()]
-            until = time.perf_counter() + self.max_wait
+            deadline = time.perf_counter() + self.max_wait
             while len(batch) < self.max_batch:
                 try:
-                    batch.append(self.arrived.get(timeout=max(0.0, until - time.perf_counter())))
+                    batch.append(self.arrived.get(timeout=max(0.0, deadline - time.perf_counter())))
                 except queue.Empty:
                     break
-            found = self.translate([source for source, _ in batch], self.beam_size)
-            for (_, done), ids in zip(batch, found, strict=True):
+            translations = self.translate([source for source, _ in batch], self.beam_size)
+            for (_, done), ids in zip(batch, translations, strict=True):
                 done(ids)
 
 
@@ -224,8 +227,8 @@ class Remote:
     def __init__(self, kind: type[Any], *arguments: Any, **options: Any) -> None:
         """Build `kind(*arguments, **options)` in a new process."""
         context = multiprocessing.get_context("spawn")
-        self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, kind, arguments, options))
+        self._pipe, other_end = context.Pipe()
+        self._process = context.Process(target=_serve, args=(other_end, kind, arguments, options))
         self._process.start()
         self._pipe.recv()
 
@@ -259,17 +262,17 @@ def _serve(
 ) -> None:
     system: Any = kind(*arguments, **options)
     extra: dict[str, Callable[..., Any]] = {
-        "arrive": lambda *given: arrive(system, *given),
+        "arrive": lambda *arguments_given: arrive(system, *arguments_given),
         "resident_bytes": _resident_bytes,
     }
     tune_garbage_collection()  # on both sides, as the service does
     pipe.send("ready")
     while True:
-        method, given, named = pipe.recv()
+        method, positional, keywords = pipe.recv()
         call = extra.get(method) or getattr(system, method)
         started = time.perf_counter()
         try:
-            result = call(*given, **named)
+            result = call(*positional, **keywords)
         except Exception as error:
             result = error
         pipe.send((time.perf_counter() - started, result))

@@ -69,12 +69,12 @@ def _sentence(rng: random.Random) -> str:
 
 def _clause(rng: random.Random) -> str:
     person, (finite, infinitive, objects) = rng.choice(PEOPLE), rng.choice(VERBS)
-    when, thing = rng.choice(TIMES), rng.choice(objects.split("|"))
-    verb, end = (finite, "") if rng.random() < 0.6 else (rng.choice(MODALS), infinitive)
-    return " ".join(word for word in (person, verb, when, thing, end) if word)
+    time, object_phrase = rng.choice(TIMES), rng.choice(objects.split("|"))
+    verb, second_verb = (finite, "") if rng.random() < 0.6 else (rng.choice(MODALS), infinitive)
+    return " ".join(word for word in (person, verb, time, object_phrase, second_verb) if word)
 
 
 def _lower(clause: str) -> str:
     """Write the first word of a clause in lower case, unless it is a name."""
-    first, rest = clause.split(" ", 1)
-    return clause if first in ("Tom", "Maria") else f"{first.lower()} {rest}"
+    first_word, other_words = clause.split(" ", 1)
+    return clause if first_word in ("Tom", "Maria") else f"{first_word.lower()} {other_words}"

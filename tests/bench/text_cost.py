@@ -28,10 +28,10 @@ def translated(texts: Sequence[str]) -> list[str]:
     """Translate German sentences with the bundled model."""
     models = ModelSet([start_model(load(DEFAULT_BUNDLE))], 10**6)
     try:
-        found = asyncio.run(models.translate(texts, "de", "en", TranslationOptions(), 600))
+        translations = asyncio.run(models.translate(texts, "de", "en", TranslationOptions(), 600))
     finally:
         models.close()
-    return [one.text for one in found]
+    return [translation.text for translation in translations]
 
 
 def there_and_back(pipeline: Pipeline, text: str, target: str) -> str:
@@ -82,8 +82,10 @@ def main() -> None:
             ]
             for _ in range(options.rounds)
         ]
-        both, half = map(statistics.median, zip(*rounds, strict=True))
-        print(f"{source}: {both:.1f} us per sentence, of which {half:.1f} before translation")
+        total_cost, cost_before = map(statistics.median, zip(*rounds, strict=True))
+        print(
+            f"{source}: {total_cost:.1f} us per sentence, of which {cost_before:.1f} before translation"
+        )
 
 
 if __name__ == "__main__":

@@ -26,15 +26,15 @@ def texts_of(seed: int) -> list[str]:
     rng = random.Random(seed)
     words = " ".join(everyday_german(40 * CLIENTS, seed)).split()
     starts = [rng.randrange(len(words) - MAX_WORDS) for _ in range(CLIENTS)]
-    return [" ".join(words[at : at + rng.randint(1, MAX_WORDS)]) for at in starts]
+    return [" ".join(words[start : start + rng.randint(1, MAX_WORDS)]) for start in starts]
 
 
 async def translated(client: httpx.AsyncClient, text: str) -> str:
     """Translate a text."""
     response = await client.post("/translate", json={"q": text, "source": "de", "target": "en"})
     response.raise_for_status()
-    found: str = response.json()["translatedText"]
-    return found
+    translation: str = response.json()["translatedText"]
+    return translation
 
 
 async def count_equal(texts: Sequence[str]) -> int:
@@ -42,9 +42,12 @@ async def count_equal(texts: Sequence[str]) -> int:
     limits = httpx.Limits(max_connections=CLIENTS)
     base = f"http://127.0.0.1:{PORT}"
     async with httpx.AsyncClient(base_url=base, timeout=600, limits=limits) as client:
-        apart = [await translated(client, text) for text in texts]
-        together = await asyncio.gather(*(translated(client, text) for text in texts))
-    return sum(one == other for one, other in zip(apart, together, strict=True))
+        alone = [await translated(client, text) for text in texts]
+        concurrent = await asyncio.gather(*(translated(client, text) for text in texts))
+    return sum(
+        text_alone == text_concurrent
+        for text_alone, text_concurrent in zip(alone, concurrent, strict=True)
+    )
 
 
 def main() -> int:

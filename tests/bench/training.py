@@ -155,7 +155,7 @@ def trainer(config: Config, data: Path, run: Path, steps: int) -> float:
 
 def measure(config: Config, data: Path, steps: int, rounds: int) -> dict[str, list[float]]:
     """Measure the tokens/s of each loop in each round; the loops run in turn."""
-    found: dict[str, list[float]] = {}
+    rates: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as name:
         run = Path(name)
         trainer(config, data, run, 1)  # learns the vocabulary and tokenizes
@@ -164,21 +164,21 @@ def measure(config: Config, data: Path, steps: int, rounds: int) -> dict[str, li
         for turn in range(rounds):
             torch.manual_seed(turn)
             network, peer = Transformer(config.model, PAD_ID), TorchTransformer(config)
-            own, theirs = ours(network, smoothing), torchs(peer, smoothing)
-            whole = fairseq_style(network, smoothing)
+            our_loss, peer_loss = ours(network, smoothing), torchs(peer, smoothing)
+            fairseq_loss = fairseq_style(network, smoothing)
             systems: dict[str, Callable[[], float]] = {
                 "trainer": partial(trainer, config, data, run, steps),
-                "bare": partial(loop, network, own, config, batches),
-                "fairseq-style": partial(loop, network, whole, config, batches),
-                "nn.Transformer": partial(loop, peer, theirs, config, batches),
-                "nn.Transformer, shuffled": partial(loop, peer, theirs, config, shuffled),
+                "bare": partial(loop, network, our_loss, config, batches),
+                "fairseq-style": partial(loop, network, fairseq_loss, config, batches),
+                "nn.Transformer": partial(loop, peer, peer_loss, config, batches),
+                "nn.Transformer, shuffled": partial(loop, peer, peer_loss, config, shuffled),
             }
-            for system, run_it in systems.items():
+            for system, run_system in systems.items():
                 fused = patch.object(MultiHeadAttention, "_attend", fused_attention)
                 with fused if system == "fairseq-style" else nullcontext():
-                    found.setdefault(system, []).append(run_it())
-                print(f"round {turn + 1}: {system}: {found[system][-1]:,.0f} tokens/s", flush=True)
-    return found
+                    rates.setdefault(system, []).append(run_system())
+                print(f"round {turn + 1}: {system}: {rates[system][-1]:,.0f} tokens/s", flush=True)
+    return rates
 
 
 def batches_of(
@@ -193,9 +193,9 @@ def batches_of(
     ]
     rng = np.random.default_rng(0)
     drawn = [rng.integers(len(corpus), size=64).tolist() for _ in range(steps)]
-    shuffled = [collate([corpus[at] for at in numbers]) for numbers in drawn]
-    for name, some in (("ours", batches), ("shuffled", shuffled)):
-        print(f"padding, {name}: {statistics.mean(batch.padding for batch in some):.1%}")
+    shuffled = [collate([corpus[index] for index in numbers]) for numbers in drawn]
+    for name, sample in (("ours", batches), ("shuffled", shuffled)):
+        print(f"padding, {name}: {statistics.mean(batch.padding for batch in sample):.1%}")
     return batches, shuffled
 
 
@@ -209,17 +209,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     keep_freed_memory()  # for all loops, as in `model.train`
     config = load_config(options.config, options.set)
-    chosen = choose_precision(config.training.precision, torch.device("cpu"))
+    precision = choose_precision(config.training.precision, torch.device("cpu"))
     training = replace(
         config.training,
         optimizer="adam",
-        precision="bf16" if chosen == torch.bfloat16 else "fp32",
+        precision="bf16" if precision == torch.bfloat16 else "fp32",
     )
     config = replace(config, training=training)
     print(f"precision: {training.precision}")
     read_aligned(options.data, "valid", config.data.languages)
-    found = measure(config, options.data, options.steps, options.rounds)
-    medians = {name: statistics.median(values) for name, values in found.items()}
+    rates = measure(config, options.data, options.steps, options.rounds)
+    medians = {name: statistics.median(values) for name, values in rates.items()}
     print(f"\n| loop | tokens/s (median of {options.rounds}) | of bare |\n|---|---|---|")
     for name, value in medians.items():
         print(f"| {name} | {value:,.0f} | {value / medians['bare']:.2f} |")
