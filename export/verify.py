@@ -76,7 +76,7 @@ def reference_translations(
     network: Transformer,
     sources: Sequence[Sequence[int]],
     suppressed: Sequence[int],
-    start: Sequence[int] = (),
+    start: Sequence[int],
 ) -> list[list[Found]]:
     """Return the reference search's n-best list of every source, without the `start` tokens.
 
@@ -102,11 +102,11 @@ def engine_translations(
     decoder: Path,
     special: SpecialIds,
     sources: Sequence[Sequence[int]],
-    starts: Sequence[tuple[int, ...]] = (),
+    starts: Sequence[tuple[int, ...]],
 ) -> list[list[Hypothesis]]:
     """Return the engine's n-best list of every source; all sources are submitted together.
 
-    `starts` are, for each source, the tokens that its translations must begin with; by default none.
+    `starts` are, for each source, the tokens that its translations must begin with.
 
     Raises:
         VerificationError: the engine cannot run the graphs, or their results are invalid.
@@ -128,7 +128,7 @@ def engine_translations(
                         start_tokens=start,
                     ),
                 )
-                for source, start in zip(sources, starts or [()] * len(sources), strict=True)
+                for source, start in zip(sources, starts, strict=True)
             ]
         )
         return [sequence.future.result() for sequence in sequences]

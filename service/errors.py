@@ -28,20 +28,21 @@ AttendantError
 import json
 from pathlib import Path
 
+MAX_QUOTED = 60
 _JSON = json.JSONEncoder(ensure_ascii=False, default=str)
 
 
-def quoted(value: object, max_characters: int = 60) -> str:
-    """Return a client's value as JSON, cut to `max_characters`.
+def quoted(value: object) -> str:
+    """Return a client's value as JSON, cut to `MAX_QUOTED` characters.
 
-    >>> print(quoted(None), quoted(float("nan")), quoted(["ja", True]), quoted("a" * 80, 9))
-    null NaN ["ja", true] "aaaaa...
+    >>> print(quoted(None), quoted(float("nan")), quoted(["ja", True]), quoted("bla " * 20))
+    null NaN ["ja", true] "bla bla bla bla bla bla bla bla bla bla bla bla bla bla ...
     """
     text = ""
     for piece in _JSON.iterencode(value):  # piece by piece, as the value may be large or deep
         text += piece.encode("utf-8", "backslashreplace").decode()  # for unpaired surrogates
-        if len(text) > max_characters:
-            return f"{text[: max_characters - 3]}..."
+        if len(text) > MAX_QUOTED:
+            return f"{text[: MAX_QUOTED - 3]}..."
     return text
 
 

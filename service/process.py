@@ -115,7 +115,7 @@ def _server(settings: Settings, app: FastAPI) -> Server:
     )
 
     def finish() -> None:
-        if store.has_hung or store.is_loading_still:  # the interpreter would wait for the threads
+        if store.has_hung or store.is_loading:  # the interpreter would wait for the threads
             _exit_at_once(int(store.has_hung))
 
     stop = Stop(

@@ -21,6 +21,8 @@ from model.transformer import Transformer
 from service.models.bundle import Direction
 
 SENTENCES = 160
+MAX_LINES = 10 * SENTENCES
+"""Maximum number of lines of the user's text."""
 MAX_TOKENS = 64
 """Maximum number of a source's pieces."""
 GENERATED_TOKENS = 4, 25
@@ -28,8 +30,8 @@ GENERATED_TOKENS = 4, 25
 BATCH = 16
 
 
-def read_lines(path: Path, count: int = 10 * SENTENCES) -> list[str]:
-    """Read the first `count` non-empty lines of a text.
+def read_lines(path: Path) -> list[str]:
+    """Read the first `MAX_LINES` non-empty lines of a text.
 
     Raises:
         SourceError: the file cannot be read, is not UTF-8, or has no text.
@@ -38,7 +40,9 @@ def read_lines(path: Path, count: int = 10 * SENTENCES) -> list[str]:
         with path.open(encoding="utf-8") as file:
             lines = [
                 line
-                for _, line in zip(range(count), filter(None, map(str.strip, file)), strict=False)
+                for _, line in zip(
+                    range(MAX_LINES), filter(None, map(str.strip, file)), strict=False
+                )
             ]
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
@@ -48,7 +52,7 @@ def read_lines(path: Path, count: int = 10 * SENTENCES) -> list[str]:
     return lines
 
 
-def drawn_sources(imported: Imported, seed: int = 0) -> list[list[int]]:
+def drawn_sources(imported: Imported) -> list[list[int]]:
     """Draw sources of random pieces, frequent ones more often; return the bundle's ids, without tag and EOS.
 
     Raises:
@@ -59,7 +63,7 @@ def drawn_sources(imported: Imported, seed: int = 0) -> list[list[int]]:
     if not pieces:
         raise SourceError(f"{side.model}: none of its pieces has an id in the vocabulary")
     ids = [side.arrangement.place[side.ids[piece]] for piece in pieces]
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     shortest, longest = GENERATED_TOKENS
     lengths = rng.integers(shortest, longest, SENTENCES, endpoint=True)
     return [rng.choice(ids, length, p=share / share.sum()).tolist() for length in lengths]

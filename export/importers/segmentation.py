@@ -112,7 +112,7 @@ def sentencepiece_model(path: Path) -> Path:
     return path
 
 
-def sentencepiece_models(source: Path, languages: Sequence[str] = ()) -> tuple[Path, Path]:
+def sentencepiece_models(source: Path, languages: Sequence[str]) -> tuple[Path, Path]:
     """Find the SentencePiece models of source and target in a folder; a shared one is returned twice.
 
     Raises:

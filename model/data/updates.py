@@ -46,7 +46,7 @@ class Reader:
 
 
 def with_lists(
-    plans: Iterator[Plan], step: int, count: int, rank: int = 0, world: int = 1
+    plans: Iterator[Plan], step: int, count: int, rank: int, world: int
 ) -> Iterator[Plan]:
     """Add `count` candidate batches per process to the plans of the updates after `step`."""
     for number, plan in enumerate(plans, start=step):

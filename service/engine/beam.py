@@ -79,12 +79,9 @@ class BeamSearch:
     def bans(self) -> Iterator[tuple[int, int]]:
         """Yield the (beam, token) pairs that the next `steps_allowed` steps must not decode."""
         options = self.options
-        everywhere = list(options.suppressed_tokens)
         if self.length < options.min_decoding_length:
-            everywhere.append(self.eos_id)
-        for token in everywhere:
             for beam in range(options.beam_size):  # including beams that appear during these steps
-                yield beam, token
+                yield beam, self.eos_id
         if options.no_repeat_ngram_size:
             for beam in range(len(self._cum_log_probs)):
                 for token in _completions(self._path(beam), options.no_repeat_ngram_size):

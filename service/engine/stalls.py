@@ -50,7 +50,7 @@ class _Busy:
 class StallDetector:
     """Tracks what each thread runs, and for how long. All methods may be called from any thread."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
         """Start without runs. `clock`, in seconds, is read only by `longest`."""
         self._clock = clock
         self._runs: dict[int, _Run] = {}  # by thread

@@ -80,8 +80,6 @@ class DecodingOptions:
     """Forced beginning of every hypothesis; its log-probability is not part of scores."""
     start_tokens: tuple[int, ...] = ()
     """Tokens forced before `target_prefix`, and not part of the hypotheses' ids."""
-    suppressed_tokens: tuple[int, ...] = ()
-    """Tokens that must not be decoded, besides those that the model never produces."""
     no_repeat_ngram_size: int = 0
     """Size of n-grams that must not repeat within a hypothesis; 0 means no restriction."""
     stop_rule: StopRule = StopRule.FIRST

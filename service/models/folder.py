@@ -10,7 +10,7 @@ from service.models.observer import Observer
 logger = logging.getLogger(__name__)
 
 
-def find_bundles(folder: Path, observer: Observer | None = None) -> list[Bundle]:
+def find_bundles(folder: Path, observer: Observer) -> list[Bundle]:
     """Return the bundles of all subfolders that have a manifest, sorted by the subfolder's name.
 
     A bundle with an invalid manifest is skipped, logged, and counted by `observer`.
@@ -28,7 +28,7 @@ def find_bundles(folder: Path, observer: Observer | None = None) -> list[Bundle]
             bundles.append(describe(subfolder))
         except BundleError as error:
             logger.error("a bundle is left out: %s", error)
-            (observer or Observer()).on_load_failed()
+            observer.on_load_failed()
     if not bundles:
         raise BundleError(f" has no subfolder with the {MANIFEST} of a bundle", folder)
     return bundles

@@ -5,6 +5,7 @@ import logging
 import threading
 import time
 from dataclasses import replace
+from enum import Enum, auto
 
 from service.engine.config import EngineConfig
 from service.engine.cores import available_cores
@@ -27,6 +28,16 @@ GRACE_SECONDS = 1.0
 """Time before a replaced set is drained, as a request may have got it and not started yet."""
 
 
+class Stage(Enum):
+    """How far a store is on its way to the end."""
+
+    READY = auto()
+    ANNOUNCED = auto()
+    """No longer ready, but requests are still served."""
+    REFUSING = auto()
+    """New requests are refused."""
+
+
 class ModelStore:
     """Holds the current models. `load` and `stop` are slow: call them outside the event loop."""
 
@@ -37,13 +48,9 @@ class ModelStore:
         self._options = model_options(settings)
         self._turns = Turns(settings.num_workers or available_cores())
         self._pool = self._new_pool() if settings.bundles else None
-        self.is_stopping = False
-        """Whether the service is no longer ready. Requests may still be served."""
-        self._refuses_new = False
+        self.stage = Stage.READY
         self.has_hung = False
         """Whether a thread hangs, which would keep the interpreter from exiting."""
-        self.is_loading_still = False
-        """Whether `stop` left a thread behind that was loading the first models."""
         self._changing = threading.Lock()
         metrics.watch(
             lambda: self.current.num_waiting if self.current else 0,
@@ -59,10 +66,20 @@ class ModelStore:
         Raises:
             NotReadyError: no models are loaded yet, or the service is stopping.
         """
-        if self.current is None or self._refuses_new:
+        if self.current is None or self.stage is Stage.REFUSING:
             state = "stopping" if self.is_stopping else "starting"
             raise NotReadyError(f"the service is {state}")
         return self.current
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the service is no longer ready. Requests may still be served."""
+        return self.stage is not Stage.READY
+
+    @property
+    def is_loading(self) -> bool:
+        """Whether a thread is loading models; `stop` leaves it behind if these are the first ones."""
+        return self._changing.locked()
 
     @property
     def expected_wait(self) -> float | None:
@@ -97,7 +114,7 @@ class ModelStore:
             if self.is_stopping:
                 raise NotReadyError("the service is stopping")
             loaded = self._start_all()
-            if self._refuses_new:
+            if self.stage is Stage.REFUSING:
                 self.has_hung |= not self._finish(loaded, 0.0)
                 raise NotReadyError("the service is stopping")
             previous, self.current = self.current, loaded
@@ -112,11 +129,12 @@ class ModelStore:
 
     def announce_stop(self) -> None:
         """Report that the service is not ready, but continue to serve requests."""
-        self.is_stopping = True
+        if self.stage is Stage.READY:
+            self.stage = Stage.ANNOUNCED
 
     def refuse_new(self) -> None:
         """Refuse new requests from now on; those in progress continue."""
-        self.is_stopping = self._refuses_new = True
+        self.stage = Stage.REFUSING
 
     def stop(self) -> None:
         """Abort all requests that are still in progress, and close the models."""
@@ -124,14 +142,14 @@ class ModelStore:
         closed = self._pool is None or self._pool.close()  # first, as it also ends a preload
         # wait for a reload in progress, but not for the first load, which serves no requests
         seconds = 0.0 if self.current is None else self.settings.drain_seconds + GRACE_SECONDS
-        loaded = self._changing.acquire(timeout=seconds)
+        has_ended = self._changing.acquire(timeout=seconds)
         previous, self.current = self.current, None
-        if loaded:
+        if has_ended:
             self._changing.release()
         if previous is not None:
-            closed &= self._finish(previous, 0.0) and loaded
-        self.is_loading_still = previous is None and not loaded
-        self.has_hung |= not (closed or self.is_loading_still)
+            closed &= self._finish(previous, 0.0) and has_ended
+        is_first_load = previous is None and not has_ended
+        self.has_hung |= not (closed or is_first_load)
 
     def _start_all(self) -> ModelSet:
         started: list[ServedModel] = []

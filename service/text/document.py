@@ -1,9 +1,10 @@
 """Splits a text into sentences and everything between them, and reassembles it with translations."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import pairwise
+from typing import Self
 
 from service.text import stand_ins
 from service.text.languages import Language
@@ -15,8 +16,6 @@ from service.text.segmenter import Splitting, has_letter, split
 from service.text.sentence import Sentence, prepared
 
 _MARK = re.compile(r"[^\w\ufffc]")
-OnCount = Callable[[int], None]
-"""Called regularly with the number of sentences so far; an error that it raises ends the work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +27,11 @@ class Document:
     problem: str = ""
     """Why the text cannot be translated; "" if it can."""
 
+    @classmethod
+    def of(cls, parts: Iterable[str | Sentence]) -> Self:
+        """Return a document of these parts, without empty ones."""
+        return cls(tuple(part for part in parts if part != ""))
+
     @property
     def sentences(self) -> list[Sentence]:
         """The sentences, in order."""
@@ -35,9 +39,9 @@ class Document:
 
     def assemble(self, translations: Sequence[Run]) -> str:
         """Return the text with a translation in place of every sentence."""
-        found = iter(translations)
+        remaining = iter(translations)
         return "".join(
-            part if isinstance(part, str) else next(found).written() for part in self.parts
+            part if isinstance(part, str) else next(remaining).written() for part in self.parts
         )
 
 
@@ -47,40 +51,36 @@ def take_apart(
     splitting: Splitting = "all",
     ignored: Sequence[str] = (),
     pipeline: Pipeline | None = None,
-    on_count: OnCount = lambda _: None,
 ) -> Document:
-    """Split a text into sentences and everything between them.
+    """Split a whole text; see `parts_of`. Without a pipeline, no rules are applied."""
+    return Document.of(parts_of(text, form, splitting, ignored, pipeline or Pipeline()))
+
+
+def parts_of(
+    text: str, form: Format, splitting: Splitting, ignored: Sequence[str], pipeline: Pipeline
+) -> Iterator[str | Sentence]:
+    """Yield the sentences of a text, and the text between them, as they are found.
 
     Args:
         text: any text.
         form: its format.
         splitting: where to split it.
         ignored: names of elements whose text is preserved unchanged.
-        pipeline: the rules; None for no rules.
-        on_count: called for every run and every sentence.
+        pipeline: the rules.
 
     Raises:
         TextTooDeepError: inline elements are nested more than `nesting.MAX_NESTING` deep.
     """
-    pipeline = pipeline or Pipeline()
-    found = plain.parse(text) if form == "text" else elements.parse(text, form, ignored)
-    runs = chain.from_iterable([one] if isinstance(one, str) else labels.cut(one) for one in found)
-    parts: list[str | Sentence] = []
-    sentences = 0
-    for run in runs:
-        on_count(sentences)
-        if isinstance(run, str):
-            parts.append(run)
-            continue
-        for part in _parts(pipeline.prepare_run(run), splitting, pipeline):
-            parts.append(part)
-            if not isinstance(part, str):
-                sentences += 1
-                on_count(sentences)
-    return Document(tuple(part for part in parts if part != ""))
+    parsed = plain.parse(text) if form == "text" else elements.parse(text, form, ignored)
+    for content in parsed:
+        for run in [content] if isinstance(content, str) else labels.cut(content):
+            if isinstance(run, str):
+                yield run
+            else:
+                yield from _parts_of_run(pipeline.prepare_run(run), splitting, pipeline)
 
 
-def _parts(run: Run, splitting: Splitting, pipeline: Pipeline) -> Iterator[str | Sentence]:
+def _parts_of_run(run: Run, splitting: Splitting, pipeline: Pipeline) -> Iterator[str | Sentence]:
     """Yield the sentences of a run, each with its tags, and the text between them."""
     if run.tags:
         check_nesting(run.tags)

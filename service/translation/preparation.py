@@ -8,7 +8,7 @@ from math import inf
 from service.engine.types import DecodingOptions, tokens_of
 from service.errors import InvalidRequestError, LimitExceededError, TextTooLongError, quoted
 from service.models.bundle import Direction, Manifest
-from service.text.document import Document, take_apart
+from service.text.document import Document, parts_of
 from service.text.pipeline import Pipeline
 from service.text.sentence import Sentence
 from service.text.tokenizer import Tokenizers
@@ -156,19 +156,23 @@ class Preparation:
         form, ignored = options.format, options.ignored_tags
         splitting = options.splitting or ("sentences" if form == "html" else "all")
 
-        def check_size(num_more: int) -> None:
+        parts: list[str | Sentence] = []
+        num_sentences = sentences
+        for part in parts_of(text, form, splitting, ignored, self.pipeline):
             check()
-            self.size_limit.check(sentences + num_more, tokens)
-
-        document = take_apart(text, form, splitting, ignored, self.pipeline, check_size)
-        tasks = []
+            parts.append(part)
+            if isinstance(part, Sentence):
+                num_sentences += 1
+                self.size_limit.check(num_sentences, tokens)
+        document, tasks = Document.of(parts), []
         for index, sentence in enumerate(document.sentences):
             if index == 0 and self._begins_with:
                 sentence = sentence.beginning(self._begins_with)
             task = self.task(sentence)
             tasks.append(task)
             sentences, tokens = sentences + len(task.work), tokens + task.tokens
-            check_size(0)
+            check()
+            self.size_limit.check(sentences, tokens)
         return document, tasks
 
     def forced(self, sentence: Sentence) -> tuple[Sentence, tuple[int, ...]]:

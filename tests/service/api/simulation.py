@@ -23,7 +23,7 @@ from service.metrics import Metrics
 from service.models.bundle import load
 from service.models.loading import ServedModel
 from service.models.model_set import ModelSet
-from service.models.model_store import ModelStore
+from service.models.model_store import ModelStore, Stage
 from service.models.vocabularies import load_tokenizers
 from service.settings import Settings
 from service.translation.aligner import Aligner
@@ -201,7 +201,7 @@ class Simulation:
     def begin(self, delay_seconds: float, drain_seconds: float) -> None:
         """As after a start."""
         store = self.store
-        store.is_stopping = store._refuses_new = False
+        store.stage = Stage.READY
         store.current = self.sets[0]
         self.connections, self.state = Connections(100), ServerState()
         stop = Stop(

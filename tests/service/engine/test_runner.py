@@ -49,7 +49,6 @@ def random_options(source: list[int], rng: random.Random) -> DecodingOptions:
         length_norm=rng.choice(list(LengthNorm)),
         min_decoding_length=rng.choice([0, 0, 2]),
         target_prefix=tuple(rng.choices(range(10, 60), k=rng.choice([0, 0, 2]))),
-        suppressed_tokens=tuple(rng.choices(range(10, 60), k=rng.choice([0, 0, 7]))),
         no_repeat_ngram_size=rng.choice([0, 0, 1, 2]),
         stop_rule=rng.choice(RULES),
     )

@@ -46,7 +46,7 @@ def test_stop_does_not_wait_for_the_first_load(loads: Loads) -> None:
         loading = threads.submit(store.load)
         wait_until(lambda: loads.count == 1)
         store.stop()
-        assert (store.is_loading_still, store.has_hung) == (True, False)
+        assert (store.is_loading, store.has_hung) == (True, False)
         loads.may_end.set()
         assert isinstance(loading.exception(60), NotReadyError)
     assert store.current is None
