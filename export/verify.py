@@ -162,18 +162,13 @@ def verify(
     num_equal, differences = 0, []
     for expected, actual in zip(reference, found, strict=True):
         count = len(actual) if tolerance.exact else 1
-        expected_ids, ids = (
-            [hypothesis.ids for hypothesis in n_best[:count]] for n_best in (expected, actual)
-        )
-        is_equal = ids == expected_ids
-        num_equal += is_equal
-        if is_equal:
+        ids = [hypothesis.ids for hypothesis in actual[:count]]
+        if ids == [hypothesis.ids for hypothesis in expected[:count]]:
+            num_equal += 1
             differences.append(abs(expected[0].score - actual[0].score))
-    texts, expected_texts = (
-        [text(n_best[0].ids) for n_best in n_best_lists] for n_best_lists in (found, reference)
-    )
-    # an untrained network's translations may be empty, and chrF of empty texts is undefined
-    chrf = 100.0
+    texts = [text(n_best[0].ids) for n_best in found]
+    expected_texts = [text(n_best[0].ids) for n_best in reference]
+    chrf = 100.0  # an untrained network's translations may be empty, whose chrF is undefined
     if texts != expected_texts:
         chrf = sacrebleu.corpus_chrf(texts, [expected_texts]).score
     worst = max(differences, default=float("inf"))

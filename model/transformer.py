@@ -68,10 +68,8 @@ class MultiHeadAttention(nn.Module):
         k = self._split(self.w_k(memory))  # [B, H, S, D]
         v = self._split(self.w_v(memory))  # [B, H, S, D]
         if weights_out is None and q.is_cuda:
-            dropout_rate = self.dropout.rate if self.training else 0.0
-            context = F.scaled_dot_product_attention(
-                q, k, v, attn_mask=mask, dropout_p=dropout_rate
-            )
+            rate = self.dropout.rate if self.training else 0.0
+            context = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, dropout_p=rate)
         else:
             context = self._attend(q.float(), k.float(), v.float(), mask, weights_out)
         output: Tensor = self.w_o(context.transpose(1, 2).flatten(-2))  # [B, T, d_model]
@@ -133,12 +131,10 @@ class PositionalEncoding(nn.Module):
 
 def position_table(config: ModelConfig) -> Tensor:
     """Compute the position encodings that a configuration asks for: [max_positions, d_model]."""
-    count, first_position = config.max_positions, config.position_offset
+    count, first = config.max_positions, config.position_offset
     inclusive = config.position_exponent == "inclusive"
     halves = config.position_layout == "halves"
-    return sinusoids(first_position + count, config.d_model, inclusive=inclusive, halves=halves)[
-        first_position:
-    ]
+    return sinusoids(first + count, config.d_model, inclusive=inclusive, halves=halves)[first:]
 
 
 def sinusoids(
@@ -320,20 +316,18 @@ class Transformer(nn.Module):
             weights: list[Tensor] | None = None if maps is None else []
             x = layer(x, memory, target_mask, source_mask, weights)
             if maps is not None and weights:
-                *self_attention, maps[f"decoder.{index}.cross"] = weights
-                maps |= {
-                    f"decoder.{index}.self": weights_of_self for weights_of_self in self_attention
-                }
+                maps[f"decoder.{index}.cross"] = weights[-1]
+                if len(weights) > 1:  # a recurrent layer has no self-attention
+                    maps[f"decoder.{index}.self"] = weights[0]
         states: Tensor = self.decoder_norm(x)
         return states
 
     def project(self, states: Tensor) -> Tensor:
         """Project states [..., d_model] to logits [..., V] before the softmax."""
-        has_own_projection = self.config.embeddings == "separate"
+        is_separate = self.config.embeddings == "separate"
+        weight = self.projection.weight if is_separate else self.embedding.weight
         bias = self.projection_bias if self.config.projection_bias else None
-        return F.linear(
-            states, self.projection.weight if has_own_projection else self.embedding.weight, bias
-        )
+        return F.linear(states, weight, bias)
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         """Compute logits of source ids [B, S] and target ids [B * K, T] from BOS on: [B * K, T, V].
@@ -342,10 +336,8 @@ class Transformer(nn.Module):
         """
         memory, num_targets = self.encode(source), len(target) // len(source)
         if num_targets > 1:
-            memory, source = (
-                memory.repeat_interleave(num_targets, 0),
-                source.repeat_interleave(num_targets, 0),
-            )
+            memory = memory.repeat_interleave(num_targets, 0)
+            source = source.repeat_interleave(num_targets, 0)
         return self.project(self.decode(target, memory, source))
 
     def attention_maps(self, source: Tensor, target: Tensor) -> AttentionMaps:

@@ -38,9 +38,8 @@ def ctranslate2_oracle(
 
     def tokens_of(source: Sequence[int]) -> list[str]:
         """Return a source's tokens without BOS and EOS if CTranslate2 adds them."""
-        source_pieces = [source_tokens[id] for id in source]
-        source_pieces = source_pieces[1:] if tokens.begins_source else source_pieces
-        return source_pieces[:-1] if tokens.adds_end else source_pieces
+        pieces = [source_tokens[id] for id in source]
+        return pieces[int(tokens.begins_source) : len(pieces) - int(tokens.adds_end)]
 
     def log_probs(source: Sequence[int], target: Sequence[int]) -> Tensor:
         prefix = [target_tokens[id] for id in target[1:]]

@@ -89,9 +89,7 @@ class OnnxModelRunner:
             )
         past_input = next(item for item in inputs if item.name.startswith("past_"))
         # for the first run: one entry that every mask hides, or a state that no beam uses
-        self._no_cache = np.zeros(
-            [_size(dimension, 1) for dimension in past_input.shape], _dtype(past_input)
-        )
+        self._no_cache = np.zeros(_shape(past_input, 1), _dtype(past_input))
         outputs = {item.name for item in self._decoder.get_outputs()}
         self._host_outputs = [name for name in _HOST_OUTPUTS if name in outputs]
         self._prepared = threading.local()
@@ -235,12 +233,12 @@ def _shrink(*sessions: onnxruntime.InferenceSession | None) -> None:
 
 def _least(described: onnxruntime.NodeArg) -> NDArray[Any]:
     """Return a minimal input: each variable dimension is 2, and all values are 0."""
-    return np.zeros([_size(dimension, 2) for dimension in described.shape], _KINDS[described.type])
+    return np.zeros(_shape(described, 2), _KINDS[described.type])
 
 
-def _size(dimension: int | str, default: int) -> int:
-    """Return a dimension if it is fixed, otherwise `default`."""
-    return dimension if isinstance(dimension, int) else default
+def _shape(described: onnxruntime.NodeArg, variable: int) -> list[int]:
+    """Return the shape of an input whose variable dimensions are `variable`."""
+    return [size if isinstance(size, int) else variable for size in described.shape]
 
 
 def _dtype(described: onnxruntime.NodeArg) -> type[np.floating]:
