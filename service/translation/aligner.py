@@ -105,28 +105,30 @@ class Aligner:
             DeadlineExceededError: the deadline passed before the last sentence was aligned.
             TextTooLongError: an alignment is wanted and would be too large.
         """
-        chosen = [one for one in translated if wanted or one.sentence.tags]
-        pairs = [(one.sentence, text) for one in chosen for text in one.targets]
-        promise.left = sum(cost_of(sentence.text, text) for sentence, text in pairs)
+        to_align = [sentence for sentence in translated if wanted or sentence.sentence.tags]
+        pairs = [(sentence.sentence, text) for sentence in to_align for text in sentence.targets]
+        promise.left = sum(cost_of(source.text, text) for source, text in pairs)
         alignments: list[Alignment] = []
         while len(alignments) < len(pairs):
             # the executor's queue is first in, first out: the next turn follows those of other requests
             turn = partial(self._turn, pairs, len(alignments), around, wanted)
-            found, cost, seconds = await run_in_thread(turn, self.clock, deadline, self._threads)
-            alignments += found
+            newly_aligned, cost, seconds = await run_in_thread(
+                turn, self.clock, deadline, self._threads
+            )
+            alignments += newly_aligned
             promise.left -= cost
             self.backlog.measured(cost, seconds)
-        rest = iter(alignments)
+        remaining = iter(alignments)
         return [
-            replace(one, alignments=tuple(islice(rest, len(one.targets))))
-            if wanted or one.sentence.tags
-            else one
-            for one in translated
+            replace(sentence, alignments=tuple(islice(remaining, len(sentence.targets))))
+            if wanted or sentence.sentence.tags
+            else sentence
+            for sentence in translated
         ]
 
-    def measure(self, one: TranslatedSentence, around: Around) -> None:
+    def measure(self, sentence: TranslatedSentence, around: Around) -> None:
         """Align a sentence on the calling thread, for a first measurement of the time this takes."""
-        pairs = [(one.sentence, text) for text in one.targets]
+        pairs = [(sentence.sentence, text) for text in sentence.targets]
         _, cost, seconds = self._turn(pairs, 0, around, True, lambda: None)
         self.backlog.measured(cost, seconds)
 
@@ -175,7 +177,7 @@ class Aligner:
                 f"Invalid request: a sentence has {words} pairs of words to align, the limit is "
                 f"{MAX_WORD_PAIRS}: {quoted(sentence.as_written)}"
             )
-        most = math.isqrt(MAX_WORD_PAIRS) if is_too_large else None
+        max_words = math.isqrt(MAX_WORD_PAIRS) if is_too_large else None
         end = self.special.source_end
         source_ids, source_pieces = self.tokenizers.source.encode_with_spans(source)
         target_ids, target_pieces = self.tokenizers.target.encode_with_spans(target)
@@ -183,8 +185,8 @@ class Aligner:
         is_guess = weights is None
         if weights is None:  # tags can be placed all the same
             weights = _in_order(len(target_ids), len(source_ids))
-        found = align_words(source, target, source_pieces, target_pieces, weights, most)
-        return replace(found, is_guess=is_guess)
+        alignment = align_words(source, target, source_pieces, target_pieces, weights, max_words)
+        return replace(alignment, is_guess=is_guess)
 
     def attended(
         self, source: Sequence[int], target: Sequence[int], around: Around
@@ -195,17 +197,17 @@ class Aligner:
         invalid.
         """
         prefix, start_tokens = around
-        read = [self.special.bos, *start_tokens, *target, self.special.eos]
-        if self.attention is None or max(len(source), len(read)) > self.max_tokens:
+        target_ids = [self.special.bos, *start_tokens, *target, self.special.eos]
+        if self.attention is None or max(len(source), len(target_ids)) > self.max_tokens:
             return None
-        behind = len(source) - len(self.special.source_end)
+        source_end = len(source) - len(self.special.source_end)
         try:
-            weights = self.attention(source, read)
+            weights = self.attention(source, target_ids)
             if (
-                weights.shape == (len(read) - 2, len(source))
+                weights.shape == (len(target_ids) - 2, len(source))
                 and (np.abs(weights) <= MAX_WEIGHT).all()
             ):
-                return weights[len(start_tokens) :, len(prefix) : behind]
+                return weights[len(start_tokens) :, len(prefix) : source_end]
             logger.error("a sentence is aligned by word order: its attention has invalid values")
         except BaseException:  # of whatever class: it must not end the event loop
             logger.exception("a sentence is aligned by word order: its attention failed")
@@ -231,8 +233,8 @@ class Aligner:
 
 def _in_order(targets: int, sources: int) -> Floats:
     """Return weights [T, S] that align each token with the one at the same relative position."""
-    at = np.arange(targets) * sources // max(1, targets)
-    return np.eye(max(1, sources), dtype=np.float32)[at, :sources]
+    nearest = np.arange(targets) * sources // max(1, targets)
+    return np.eye(max(1, sources), dtype=np.float32)[nearest, :sources]
 
 
 def cost_of(source: str, target: str) -> int:
