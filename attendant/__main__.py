@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(
             f"error: attendant {name} needs the extra {command.extra}: "
-            f"pip install 'attendant[{command.extra}]' ({error})",
+            f"pip install -e '.[{command.extra}]' in a clone of Attendant ({error})",
             file=sys.stderr,
         )
         return 1

@@ -101,17 +101,26 @@ def main(arguments: Sequence[str]) -> int:
         help="rate limit of the key; 0, the default, means none",
     )
     parser.add_argument("--admin", action="store_true", help="the key may reload the models")
-    options, key = parser.parse_args(arguments), secrets.token_urlsafe(32)
+    parser.add_argument(
+        "--existing",
+        action="store_true",
+        help="read the key from standard input instead of making one, so that clients keep theirs",
+    )
+    options = parser.parse_args(arguments)
     if not 0 <= options.requests_per_minute <= MAX_REQUESTS_PER_MINUTE:
         parser.error(
             f"--requests-per-minute must be between 0 and {MAX_REQUESTS_PER_MINUTE}, "
             f"but is {options.requests_per_minute}"
         )
+    key = sys.stdin.readline().strip() if options.existing else secrets.token_urlsafe(32)
+    if not key:
+        parser.error("--existing: standard input has no key")
     print(
         f'[{options.name}]\nsha256 = "{digest_of(key)}"\n'
         f"requests_per_minute = {options.requests_per_minute}\nadmin = {str(options.admin).lower()}\n"
     )
-    print(f"the key of {options.name}, which is shown only once: {key}", file=sys.stderr)
+    if not options.existing:
+        print(f"the key of {options.name}, which is shown only once: {key}", file=sys.stderr)
     return 0
 
 

@@ -149,7 +149,7 @@ class Settings(ModelSettings):
     api_keys: Annotated[
         Path | None,
         Field(
-            description="TOML file of API keys, made by python -m service.keys; without it, keys are ignored."
+            description="TOML file of API keys, made by attendant keys; without it, keys are ignored."
         ),
     ] = None
     key_required: Annotated[

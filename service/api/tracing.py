@@ -52,7 +52,8 @@ def install(app: FastAPI, provider: "TracerProvider | None" = None) -> None:
         from service.api.spans import RequestSpans
     except ImportError as error:
         raise TracingError(
-            f"ATTENDANT_TRACING=true needs the extra tracing: pip install 'attendant[tracing]' ({error})"
+            "ATTENDANT_TRACING=true needs the extra tracing: "
+            f"pip install -e '.[tracing]' in a clone of Attendant ({error})"
         ) from None
     if provider is None:
         of_process = trace.get_tracer_provider()

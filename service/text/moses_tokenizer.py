@@ -45,7 +45,7 @@ class MosesTokenizer(PieceTokenizer):
         except ImportError:
             raise BundleError(
                 ": its texts are cut by Moses' tokenizer, for which sacremoses is missing: "
-                "pip install 'attendant[moses]'",
+                "pip install -e '.[moses]' in a clone of Attendant",
                 codes,
             ) from None
         self._split = sacremoses.MosesTokenizer(language)

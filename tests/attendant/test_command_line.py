@@ -99,7 +99,8 @@ def test_a_missing_extra_is_reported_in_one_line(name: str, missing: str) -> Non
     assert done.returncode == 1
     [line] = done.stderr.splitlines()
     assert line.startswith(
-        f"error: attendant {name} needs the extra {extra}: pip install 'attendant[{extra}]' ("
+        f"error: attendant {name} needs the extra {extra}: "
+        f"pip install -e '.[{extra}]' in a clone of Attendant ("
     )
     assert missing in line
 

@@ -218,9 +218,9 @@ def test_an_invalid_file_of_keys_is_reported_with_the_place(
         Keys.read(path)
 
 
-def make_key(*arguments: str) -> subprocess.CompletedProcess[str]:
+def make_key(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "service.keys", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
 
 
 def test_a_generated_key_is_accepted(tmp_path: Path) -> None:
@@ -236,10 +236,21 @@ def test_a_generated_key_is_accepted(tmp_path: Path) -> None:
     assert Keys.read(path).find(key + "x") is None
 
 
+def test_an_existing_key_is_accepted_and_not_shown(tmp_path: Path) -> None:
+    made = make_key("weblate", "--existing", given="1b4e28ba-2fa1\n")
+    path = tmp_path / "keys.toml"
+    path.write_text(made.stdout)
+    found = Keys.read(path).find("1b4e28ba-2fa1")
+    assert found is not None
+    assert found[0] == "weblate"
+    assert "1b4e" not in made.stdout + made.stderr
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         [],
+        ["a", "--existing"],
         ["müller"],
         ["a b"],
         ["a", "--requests-per-minute=-1"],

@@ -141,7 +141,5 @@ def test_without_sacremoses_the_error_names_the_package(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "sacremoses", None)
-    with pytest.raises(
-        BundleError, match=r"sacremoses is missing: pip install 'attendant\[moses\]'"
-    ):
+    with pytest.raises(BundleError, match=r"sacremoses is missing: pip install -e '\.\[moses\]'"):
         make("de", "plain")
