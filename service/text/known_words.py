@@ -14,8 +14,11 @@ from service.text.languages import profile
 
 MIN_PART, MIN_TELLING_PART, MIN_UNKNOWN_HEAD = 4, 6, 3
 """Minimum letters of a compound's part, of a part that is sufficient by itself, and of what precedes it."""
-MIN_MISTYPED = 6
-"""Minimum letters of a word that may be a mistyped known one."""
+MIN_MISTYPED, MIN_WITH_EXTRA = 6, 9
+"""Minimum letters of a word that may be a mistyped known one, and of one with any letter too many.
+
+Many names are a word and a letter (Hause, Hauske), and few of them are long.
+"""
 MAX_LETTERS = 40
 """Longer words are never names, so they count as known."""
 MAX_PARTS = 3
@@ -81,14 +84,18 @@ class KnownWords:
         >>> [word in known for word in ("Hauses", "Hausboot", "Fuehrer", "Führerr", "Hausing", "Siemens")]
         [True, True, True, True, False, False]
         """
-        word = _without_umlauts(word.casefold())
+        word = _folded(word)
         return (
             len(word) > MAX_LETTERS
-            or _has(self._words, word)
-            or self._is_form(word)
+            or self.lists(word)
             or self._is_compound(word, MAX_PARTS)
             or self._is_mistyped(word)
         )
+
+    def lists(self, word: str) -> bool:
+        """Check whether a word is in the table, or is a form of one there."""
+        word = _folded(word)
+        return _has(self._words, word) or self._is_form(word)
 
     def _is_compound(self, word: str, parts: int) -> bool:
         """Check whether a word consists of known parts, or has a known part that is long enough."""
@@ -104,11 +111,12 @@ class KnownWords:
         return False
 
     def _is_mistyped(self, word: str) -> bool:
-        """Check for one extra, missing or swapped letter after the first."""
+        """Check for a missing, doubled or swapped letter after the first; in long words also an extra one."""
         if len(word) < MIN_MISTYPED or not self._parts:
             return False
         cuts = [(word[:at], word[at:]) for at in range(1, len(word) + 1)]
-        meant = [head + tail[1:] for head, tail in cuts]
+        any_extra = len(word) >= MIN_WITH_EXTRA
+        meant = [head + tail[1:] for head, tail in cuts if any_extra or tail.startswith(head[-1])]
         meant += [head + tail[1] + tail[0] + tail[2:] for head, tail in cuts if len(tail) > 1]
         meant += [head + letter + tail for head, tail in cuts for letter in self._letters]
         hashes = np.fromiter(map(hash, meant), np.int64)  # hundreds, which NumPy looks up together
@@ -123,6 +131,10 @@ class KnownWords:
     def _is_form(self, word: str) -> bool:
         stems = (word.removesuffix(end) for end in _INFLECTIONS if word.endswith(end))
         return any(len(stem) >= MIN_PART and _has(self._parts, stem) for stem in stems)
+
+
+def _folded(word: str) -> str:
+    return _without_umlauts(word.casefold())
 
 
 def _without_umlauts(text: str) -> str:

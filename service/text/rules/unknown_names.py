@@ -1,9 +1,12 @@
 """Preserves names that a model has never seen, because it may split them into pieces and translate these.
 
-A table of the bundle lists the words that the model has seen.
+A table of the bundle lists the words that the model has seen. A word that looks like a compound of these or a
+typo may still be a name. It is considered one if the translation has an imitation of it, which is no word of
+the target language: Kamsen -> Camsen.
 """
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
+from difflib import SequenceMatcher
 from typing import Self, cast
 
 import regex
@@ -17,6 +20,10 @@ _CAPITALIZED = regex.compile(
     r"(?<![\p{L}\p{M}\p{N}_'’.-])\p{Lu}\p{Ll}\p{L}++(?![\p{L}\p{M}\p{N}_-]|['’]\p{L}{2})"
 )
 """A capitalized word of three letters or more that is not in capitals or part of a compound (Higgs-Boson)."""
+MIN_LETTERS, MIN_SIMILARITY = 4, 0.6
+"""Minimum letters of an imitation, and share of the letters that it has in common with the name, in order."""
+MAX_COMPARED = 16
+"""Limit for words of a sentence, and of its translation, that are compared with each other."""
 
 
 class UnknownNames(Rule):
@@ -26,36 +33,36 @@ class UnknownNames(Rule):
     scope = "sentence"
     parameters = Table
 
-    def __init__(self, known: KnownWords, translated: Container[str] = ()) -> None:
+    def __init__(
+        self,
+        known: KnownWords,
+        known_targets: KnownWords | None = None,
+        translated: Container[str] = (),
+    ) -> None:
         """Set the words that are not unknown names.
 
         Args:
             known: words of the source language.
+            known_targets: words of the target language; if there are none, imitations are not recognized.
             translated: names that another rule translates.
         """
-        self._known, self._translated = known, translated
+        self._known, self._known_targets = known, known_targets
+        self._translated = translated
 
     @classmethod
     def make(cls, setting: Setting) -> Self:
         """Build the rule with the bundle's table, and the names of the rule `names` if the bundle uses it."""
         languages = setting.source, setting.target
         table = setting.tables.known_words(cast(Table, setting.parameters).table)
-        known = table.get(setting.source, KnownWords(()))
+        known = table.get(setting.source, KnownWords(())), table.get(setting.target)
         if Names.name not in setting.wanted:
-            return cls(known)
+            return cls(*known)
         names = cast(Table, setting.wanted[Names.name]).table
-        return cls(known, Names.read(setting.tables.folder / names, *languages).words)
+        return cls(*known, Names.read(setting.tables.folder / names, *languages).words)
 
     def came_through(self, source: Run, translation: Run) -> bool:
         """Check that a translation has each unknown name; a final s may be missing, as of a genitive."""
-        if not self._known:
-            return True
-        text = translation.text
-        words = (match[0] for match in _CAPITALIZED.finditer(source.text))
-        missing = (
-            word for word in words if word not in text and word.removesuffix("s") not in text
-        )
-        return not any(map(self._is_name, missing))
+        return not self._known or not self._lost_names(source, translation)
 
     def protect(self, run: Run, translation: Run) -> Run:
         """Protect unknown names, and other capitalized words that the translation preserved.
@@ -64,12 +71,50 @@ class UnknownNames(Rule):
         """
         if not self._known:
             return run
-        kept = translation.words
+        kept, lost = translation.words, self._lost_names(run, translation)
         return run.protecting(
             match.span()
             for match in _CAPITALIZED.finditer(run.text)
-            if (match.start() > 0 and match[0] in kept) or self._is_name(match[0])
+            if (match.start() > 0 and match[0] in kept)
+            or match[0] in lost
+            or self._is_name(match[0])
         )
+
+    def _lost_names(self, source: Run, translation: Run) -> set[str]:
+        """Return the names that a translation lacks."""
+        text = translation.text
+        words = (match[0] for match in _CAPITALIZED.finditer(source.text))
+        missing = [
+            word for word in words if word not in text and word.removesuffix("s") not in text
+        ]
+        lost = {word for word in missing if self._is_name(word)}
+        if self._known_targets:
+            lost.update(self._imitated(missing, source, translation, self._known_targets))
+        return lost
+
+    def _imitated(
+        self, missing: list[str], source: Run, translation: Run, known: KnownWords
+    ) -> Iterator[str]:
+        """Yield the words that a translation imitates. `known` are the words of its language."""
+        doubtful = [word for word in missing if not self._is_listed(word)]
+        if not doubtful:
+            return
+        invented = [
+            word
+            for word in sorted(translation.words - source.words)
+            if word.isalpha() and len(word) >= MIN_LETTERS and word not in known
+        ]
+        for word in doubtful[:MAX_COMPARED]:
+            if any(_is_similar(word, other) for other in invented[:MAX_COMPARED]):
+                yield word
 
     def _is_name(self, word: str) -> bool:
         return word not in self._known and word not in self._translated
+
+    def _is_listed(self, word: str) -> bool:
+        return self._known.lists(word) or word in self._translated
+
+
+def _is_similar(name: str, word: str) -> bool:
+    matcher = SequenceMatcher(None, name.casefold(), word.casefold(), autojunk=False)
+    return matcher.ratio() >= MIN_SIMILARITY

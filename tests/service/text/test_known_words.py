@@ -20,7 +20,7 @@ TABLE = "de\tpart\thaus boot\nen\tpart\thouse\nde\tword\tei\n"
         *("Ei", "EI", "Haus", "Hauses", "Boots"),
         *("Hausboot", "Staatsgericht", "Staatsgerichts", "Staatsgerichtshaus"),
         *("Xyzverhandlung", "Verhandlungsxyzq"),  # with a known part that is long enough
-        *("Verhandlungg", "Verhadlung", "Verhandlnug"),  # typing errors
+        *("Gerichht", "Verhandlungg", "Verhandxlung", "Verhadlung", "Verhandlnug"),  # typing errors
         *("Fuehrer", "FÜHRER"),
         "x" * 41,
     ],
@@ -30,10 +30,24 @@ def test_words_forms_compounds_and_typos_are_known(word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["Siemens", "Holtkamp", "Hausing", "Bootke", "Eiboot", "Xyz", "Verhundlung"]
+    "word",
+    [
+        *("Siemens", "Holtkamp", "Hausing", "Bootke", "Eiboot", "Xyz"),
+        *("Verhundlung", "Gerlicht"),  # another letter, or one more in a short word
+    ],
 )
 def test_other_words_are_unknown(word: str) -> None:
     assert word not in GERMAN
+
+
+@pytest.mark.parametrize("word", ["Hauses", "EI", "Fuehrers"])
+def test_words_and_forms_are_listed(word: str) -> None:
+    assert GERMAN.lists(word)
+
+
+@pytest.mark.parametrize("word", ["Häuser", "Hausboot", "Verhandlungg", "Holtkamp"])
+def test_compounds_and_typos_are_not_listed(word: str) -> None:
+    assert not GERMAN.lists(word)
 
 
 def test_a_language_without_links_has_no_compounds() -> None:

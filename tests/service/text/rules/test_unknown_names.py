@@ -34,6 +34,38 @@ def test_an_unknown_name_must_be_in_the_translation(
     assert RULE.came_through(Run(source), Run(translation)) is came_through
 
 
+@pytest.mark.parametrize(
+    ("source", "translation", "came_through"),
+    [
+        ("Das Haus gehört Hausberg.", "The house belongs to houseberg.", False),  # like a compound
+        ("Das Haus gehört Hausbot.", "The house belongs to Hausbod.", False),  # like a typo
+        ("Das Hausbot", "The houseboat", True),
+        ("Das Hausbot", "The dwelling on water", True),
+        ("Das Haus", "The Hauss", True),
+        ("Das Hausbot gehört Hausberg.", "The houseboat belongs to hillsborough.", True),
+        ("Das Haus gehört Hausmann.", "The house belongs to Hausmenn.", True),
+    ],
+)
+def test_an_imitation_of_a_doubtful_name_is_recognized(
+    source: str, translation: str, came_through: bool
+) -> None:
+    known = KnownWords(["das"], ["berg", "haus", "hausboot", "gehört"], ["", "s"])
+    targets = KnownWords(["to", "on"], ["house", "houseboat", "dwelling", "water", "belongs"])
+    translated = ["Hausmann"]
+    rule = UnknownNames(known, targets, translated)
+    assert rule.came_through(Run(source), Run(translation)) is came_through
+    without_targets = UnknownNames(known, None, translated)
+    assert without_targets.came_through(Run(source), Run(translation))
+
+
+def test_an_imitated_name_is_protected() -> None:
+    rule = UnknownNames(KNOWN, KnownWords(["to", "the"], ["house", "belongs"]))
+    sentence = Run("Das Haus gehört Hausmanns.")
+    translation = Run("The house belongs to housemanns.")
+    [protected] = rule.protect(sentence, translation).protected
+    assert sentence.text[protected.begin : protected.end] == "Hausmanns"
+
+
 def test_lost_names_are_protected() -> None:
     pipeline = Pipeline([RULE])
     [sentence] = document.take_apart(
@@ -58,7 +90,7 @@ def test_all_names_are_protected_if_one_is_lost() -> None:
 
 
 def test_names_in_the_table_are_not_demanded() -> None:
-    rule = UnknownNames(KNOWN, Names({"Nanking": "Nanjing"}).words)
+    rule = UnknownNames(KNOWN, translated=Names({"Nanking": "Nanjing"}).words)
     assert rule.came_through(Run("Nach Nanking"), Run("To Nanjing"))
     assert not RULE.came_through(Run("Nach Nanking"), Run("To Nanjing"))
 
