@@ -2,6 +2,8 @@
 
 RUN may also be a bundle, which is then exported again. The weights of several runs are averaged, which helps
 if the runs started from the same weights.
+
+`python -m export import` and `python -m export convert` are `attendant import` and `attendant convert`.
 """
 
 import argparse
@@ -11,7 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import service.models.bundle
+from export import convert
 from export.bundle_writer import write_bundle
+from export.importers import __main__ as importing
 from export.material import ExportOptions
 from export.verify import VerificationError
 from model import bundle
@@ -22,6 +26,8 @@ from service.errors import BundleError
 from service.models.bundle import MANIFEST, MANIFESTS_ALIKE, Bundle
 
 logger = logging.getLogger("export")
+
+COMMANDS = {"import": importing.main, "convert": convert.main}
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -108,8 +114,11 @@ def _bundle_at(folder: Path) -> Bundle | None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Export; return the exit status."""
-    options = parse(arguments)
+    """Export, or run the command that the first argument names; return the exit status."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if given and given[0] in COMMANDS:
+        return COMMANDS[given[0]](given[1:])
+    options = parse(given)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     try:
         checkpoint = average([load(run, options.average) for run in options.runs])

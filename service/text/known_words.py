@@ -84,18 +84,17 @@ class KnownWords:
         >>> [word in known for word in ("Hauses", "Hausboot", "Fuehrer", "Führerr", "Hausing", "Siemens")]
         [True, True, True, True, False, False]
         """
+        return self.knows(word) or self._is_mistyped(_folded(word))
+
+    def knows(self, word: str) -> bool:
+        """Check the same, except that a typo of a known word is unknown."""
         word = _folded(word)
         return (
             len(word) > MAX_LETTERS
-            or self.lists(word)
+            or _has(self._words, word)
+            or self._is_form(word)
             or self._is_compound(word, MAX_PARTS)
-            or self._is_mistyped(word)
         )
-
-    def lists(self, word: str) -> bool:
-        """Check whether a word is in the table, or is a form of one there."""
-        word = _folded(word)
-        return _has(self._words, word) or self._is_form(word)
 
     def _is_compound(self, word: str, parts: int) -> bool:
         """Check whether a word consists of known parts, or has a known part that is long enough."""

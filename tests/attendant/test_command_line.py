@@ -11,6 +11,7 @@ import pytest
 
 from attendant import __main__ as command_line
 from attendant.__main__ import COMMANDS, main
+from export import __main__ as export
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -47,6 +48,15 @@ def test_every_command_gets_its_own_arguments(
     assert capsys.readouterr().out.startswith(f"usage: attendant {name} ")
     extra = COMMANDS[name].extra
     assert not extra or extra in PROJECT["project"]["optional-dependencies"]
+
+
+@pytest.mark.parametrize("name", ["import", "convert"])
+def test_the_export_module_offers_its_siblings(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        export.main([name, "--help"])
+    assert capsys.readouterr().out.startswith(f"usage: attendant {name} ")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], [], ["tranlsate", "--help"]])

@@ -1,8 +1,7 @@
 """Preserves names that a model has never seen, because it may split them into pieces and translate these.
 
-A table of the bundle lists the words that the model has seen. A word that looks like a compound of these or a
-typo may still be a name. It is considered one if the translation has an imitation of it, which is no word of
-the target language: Kamsen -> Camsen.
+A table of the bundle lists the words that the model has seen. What may be a typo of one is considered
+a name if the translation has an imitation of it that is no word of the target language: Kamsen -> Camsen.
 """
 
 from collections.abc import Container, Iterator
@@ -96,7 +95,9 @@ class UnknownNames(Rule):
         self, missing: list[str], source: Run, translation: Run, known: KnownWords
     ) -> Iterator[str]:
         """Yield the words that a translation imitates. `known` are the words of its language."""
-        doubtful = [word for word in missing if not self._is_listed(word)]
+        doubtful = [
+            word for word in missing if not (self._known.knows(word) or word in self._translated)
+        ]
         if not doubtful:
             return
         invented = [
@@ -110,9 +111,6 @@ class UnknownNames(Rule):
 
     def _is_name(self, word: str) -> bool:
         return word not in self._known and word not in self._translated
-
-    def _is_listed(self, word: str) -> bool:
-        return self._known.lists(word) or word in self._translated
 
 
 def _is_similar(name: str, word: str) -> bool:

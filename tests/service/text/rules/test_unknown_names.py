@@ -37,16 +37,17 @@ def test_an_unknown_name_must_be_in_the_translation(
 @pytest.mark.parametrize(
     ("source", "translation", "came_through"),
     [
-        ("Das Haus gehört Hausberg.", "The house belongs to houseberg.", False),  # like a compound
-        ("Das Haus gehört Hausbot.", "The house belongs to Hausbod.", False),  # like a typo
+        ("Das Haus gehört Hausbot.", "The house belongs to Hausbod.", False),
+        ("Das Haus gehört Hausbot.", "The house belongs to belomgs.", True),
         ("Das Hausbot", "The houseboat", True),
         ("Das Hausbot", "The dwelling on water", True),
         ("Das Haus", "The Hauss", True),
-        ("Das Hausbot gehört Hausberg.", "The houseboat belongs to hillsborough.", True),
+        ("Das Hausbot", "The housebot", True),  # a typo of an English word
+        ("Das Haus gehört Hausberg.", "The house belongs to Housberg.", True),  # a compound
         ("Das Haus gehört Hausmann.", "The house belongs to Hausmenn.", True),
     ],
 )
-def test_an_imitation_of_a_doubtful_name_is_recognized(
+def test_a_typo_with_an_imitation_is_a_name(
     source: str, translation: str, came_through: bool
 ) -> None:
     known = KnownWords(["das"], ["berg", "haus", "hausboot", "gehört"], ["", "s"])
@@ -60,10 +61,10 @@ def test_an_imitation_of_a_doubtful_name_is_recognized(
 
 def test_an_imitated_name_is_protected() -> None:
     rule = UnknownNames(KNOWN, KnownWords(["to", "the"], ["house", "belongs"]))
-    sentence = Run("Das Haus gehört Hausmanns.")
-    translation = Run("The house belongs to housemanns.")
+    sentence = Run("Das Haus gehört Komission.")
+    translation = Run("The house belongs to Comission.")
     [protected] = rule.protect(sentence, translation).protected
-    assert sentence.text[protected.begin : protected.end] == "Hausmanns"
+    assert sentence.text[protected.begin : protected.end] == "Komission"
 
 
 def test_lost_names_are_protected() -> None:
