@@ -12,6 +12,11 @@ help:  ## this list
 serve: .venv/serve.stamp  ## serve on port 8000, or PORT=8123; ARGS are those of python -m service
 	ATTENDANT_PORT=$(PORT) $(BIN)/python -m service $(ARGS)
 
+# pytest runs a process a core, in which further threads of PyTorch and CTranslate2 would only wait for one another
+test coverage: export OMP_NUM_THREADS := 1
+# some hundred programs are started, each of which would compile the service anew
+test coverage: export PYTHONDONTWRITEBYTECODE :=
+
 test: .venv/dev.stamp  ## all tests, on all cores; ARGS are pytest's, as in make test ARGS="-k beam"
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
