@@ -1,6 +1,7 @@
 """Texts taken apart by all rules and reassembled, with a stub vocabulary."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,6 +25,7 @@ from service.text.tables import Tables
 from service.text.words import Alignment, align_words, word_spans
 
 
+@cache
 def every_rule(
     spells: Callable[[str], bool] = lambda _: True,
     truecase: Callable[[str], str] = str,
