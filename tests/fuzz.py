@@ -200,12 +200,18 @@ def fuzz_raw(port: int, seed: int) -> Iterator[str]:
         yield f"{fault} for {request[:2000]!r}" if fault else ""
 
 
-def schemathesis(url: str, seed: int, examples: int, headers: dict[str, str]) -> str | None:
+def schemathesis(
+    url: str,
+    seed: int,
+    examples: int,
+    headers: dict[str, str],
+    phases: str = "coverage,fuzzing",
+) -> str | None:
     """Run schemathesis; return its output if it found anything."""
     with tempfile.TemporaryDirectory() as folder:
         command = [
             *(sys.executable, "-m", "schemathesis.cli", "run", f"{url}/openapi.json"),
-            *("--phases", "coverage,fuzzing", "--max-examples", str(examples), "--seed", str(seed)),
+            *("--phases", phases, "--max-examples", str(examples), "--seed", str(seed)),
             *("--checks", CHECKS, "--generation-database", "none"),
         ]
         for name, value in headers.items():
