@@ -20,15 +20,14 @@ __all__ = [
 if TYPE_CHECKING:
     from service.errors import AttendantError
     from service.python_api import Translator
-    from service.translation.types import (
-        Done,
-        SentenceResult,
-        TranslatedSentence,
-        Translation,
-        TranslationOptions,
-    )
+    from service.translation.options import TranslationOptions
+    from service.translation.types import Done, SentenceResult, TranslatedSentence, Translation
 else:
-    _HOMES = {"AttendantError": "service.errors", "Translator": "service.python_api"}
+    _HOMES = {
+        "AttendantError": "service.errors",
+        "TranslationOptions": "service.translation.options",
+        "Translator": "service.python_api",
+    }
 
     def __getattr__(name: str) -> object:
         if name not in __all__:

@@ -24,13 +24,8 @@ from service.models.model_set import ModelSet
 from service.text.run import Format
 from service.text.segmenter import Splitting
 from service.translation.background import Background, taken
-from service.translation.types import (
-    Done,
-    Event,
-    SentenceResult,
-    Translation,
-    TranslationOptions,
-)
+from service.translation.options import TranslationOptions
+from service.translation.types import Done, Event, SentenceResult, Translation
 
 Work = Callable[..., Coroutine[Any, Any, list[Translation]]]
 """A request. It may be called with a callback for each translated sentence."""

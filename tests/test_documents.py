@@ -24,7 +24,7 @@ from service.api.errors import CLIENT_LEFT, status_of
 from service.api.native.schemas import SentenceDetails, TranslateRequest
 from service.keys import Keys
 from service.settings import PREFIX, Settings
-from service.translation.types import TranslationOptions
+from service.translation.options import TranslationOptions
 from tests import documents, make_settings_page
 from tests.bench import curve_report, imported, report
 from tests.conftest import started

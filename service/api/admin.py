@@ -5,9 +5,8 @@ import asyncio
 from fastapi import APIRouter, Request
 
 from service.api.dependencies import ServicesDependency
-from service.api.errors import documented
+from service.api.errors import ErrorResponse, documented
 from service.api.health import Readiness, readiness
-from service.api.native.schemas import ErrorResponse
 
 router = APIRouter(prefix="/admin", tags=["admin"])
 

@@ -3,12 +3,12 @@
 import logging
 import math
 from http import HTTPMethod, HTTPStatus
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.types import Receive, Scope, Send
@@ -55,6 +55,13 @@ DESCRIPTIONS = {
 }
 
 
+class ErrorResponse(BaseModel):
+    """The answer for every error, except under DeepL's paths."""
+
+    error: Annotated[str, Field(description="A message for people; it may change.")]
+    code: Annotated[str, Field(description="A stable code for programs.")]
+
+
 class ErrorAnswer(JSONResponse):
     """The answer for an error, whose code is also stored in the request's scope."""
 
@@ -72,6 +79,9 @@ class ErrorAnswer(JSONResponse):
 def documented(shape: type[BaseModel], *statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI `responses` for errors of these statuses, with `shape` as their body."""
     return {status: {"model": shape, "description": DESCRIPTIONS[status]} for status in statuses}
+
+
+TRANSLATION_ERRORS = documented(ErrorResponse, 400, 401, 403, 408, 413, 429, 500, 503, 504)
 
 
 def status_of(kind: type[errors.AttendantError]) -> int:

@@ -8,8 +8,7 @@ from pydantic import BaseModel, Field
 
 from service import metrics
 from service.api.dependencies import ModelsDependency, ServicesDependency
-from service.api.errors import documented
-from service.api.native.schemas import ErrorResponse
+from service.api.errors import ErrorResponse, documented
 from service.errors import EngineDeadError, NotReadyError
 from service.models.model_set import ModelSet
 

@@ -19,8 +19,9 @@ from service.models.routes import Routes, translate_along
 from service.text.detector import Detection, Detector
 from service.text.languages import lookup, lookup_source
 from service.text.surrogates import unpaired_surrogate
+from service.translation.options import TranslationOptions
 from service.translation.streaming import OnSentence, streamed, together
-from service.translation.types import Event, SentenceResult, Translation, TranslationOptions
+from service.translation.types import Event, SentenceResult, Translation
 
 AUTO = "auto"
 POLL_SECONDS = 0.01

@@ -13,9 +13,10 @@ from service.models.bundle import Direction
 from service.models.loading import ServedModel
 from service.models.pooled_model import PooledModel
 from service.text.languages import standard
+from service.translation.options import TranslationOptions
 from service.translation.pivot import Lookahead, pivoted
 from service.translation.streaming import OnSentence
-from service.translation.types import SentenceResult, Translation, TranslationOptions
+from service.translation.types import SentenceResult, Translation
 
 Codes = tuple[str, str]
 """Source and target language."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from service.engine.types import DecodingOptions, StopRule
 from service.errors import LimitExceededError, quoted
 from service.models.bundle import Direction, Manifest
-from service.translation.types import TranslationOptions
+from service.translation.options import TranslationOptions
 
 
 @dataclass(frozen=True, slots=True)

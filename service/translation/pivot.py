@@ -16,6 +16,7 @@ from service.text.run import Run
 from service.text.sentence import Sentence
 from service.translation.cache import SentenceCache
 from service.translation.offload import Check
+from service.translation.options import TranslationOptions
 from service.translation.searcher import Searcher
 from service.translation.translator import ModelTranslator
 from service.translation.types import (
@@ -23,7 +24,6 @@ from service.translation.types import (
     SentenceResult,
     TranslatedSentence,
     Translation,
-    TranslationOptions,
 )
 
 Result = TypeVar("Result")

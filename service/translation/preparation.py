@@ -13,8 +13,8 @@ from service.text.pipeline import Pipeline
 from service.text.sentence import Sentence
 from service.text.tokenizer import Tokenizers
 from service.translation.offload import Check
+from service.translation.options import TranslationOptions
 from service.translation.searcher import Work
-from service.translation.types import TranslationOptions
 
 
 @dataclass(frozen=True, slots=True)

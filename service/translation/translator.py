@@ -24,6 +24,7 @@ from service.translation.aligner import Aligner
 from service.translation.backlog import Backlog
 from service.translation.decoding import SearchPolicy, decoding_options
 from service.translation.offload import Check, run_in_thread, timed
+from service.translation.options import TranslationOptions
 from service.translation.preparation import Preparation, SizeLimit, Task
 from service.translation.searcher import Searcher
 from service.translation.sentence_translator import (
@@ -33,12 +34,7 @@ from service.translation.sentence_translator import (
     ranked,
 )
 from service.translation.streaming import OnSentence
-from service.translation.types import (
-    SentenceResult,
-    TranslatedSentence,
-    Translation,
-    TranslationOptions,
-)
+from service.translation.types import SentenceResult, TranslatedSentence, Translation
 from service.translation.unknown_words import UnknownWords
 
 Outcome = Literal["ok", "rejected", "cancelled", "expired", "error"]

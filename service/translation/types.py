@@ -1,102 +1,17 @@
-"""A request's options and results, as plain data."""
+"""A request's results, as plain data."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
-from math import inf
-from numbers import Integral, Real
 from statistics import fmean
-from typing import Literal, get_args
+from typing import Literal
 
 from service.engine.types import FinishReason
-from service.errors import InvalidRequestError, quoted
 from service.text.detector import Detection
-from service.text.run import Format
-from service.text.segmenter import Splitting
 from service.text.sentence import Sentence
-from service.text.surrogates import unpaired_surrogate
 from service.text.words import Alignment
 
 Recovery = Literal["repetition", "protected", "pieces", "copied"]
 """What was done about a search that went wrong: it was repeated with n-gram blocking; with placeholders and
 numbers protected; in pieces around them; or the source was copied."""
-
-_RANGES: tuple[tuple[str, type, str, int, float], ...] = (
-    ("beam_size", Integral, "an integer", 1, inf),
-    ("length_penalty", Real, "a number", -10, 10),
-    ("alternatives", Integral, "an integer", 0, inf),
-    ("max_decoding_length", Integral, "an integer", 1, inf),
-    ("no_repeat_ngram_size", Integral, "an integer", 0, inf),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class TranslationOptions:
-    """Options of a request; None means the bundle's default."""
-
-    beam_size: int | None = None
-    length_penalty: float | None = None
-    alternatives: int = 0
-    """Number of translations besides the best one."""
-    max_decoding_length: int | None = None
-    """Limit for the tokens of a sentence's translation; the source's length implies another limit."""
-    no_repeat_ngram_size: int = 0
-    rerank: bool | None = None
-    """Whether the channel model, if there is one, reranks hypotheses; None means the operator's default."""
-    target_prefix: str = ""
-    """Forced beginning of the translation of a text's first sentence."""
-    format: Format = "text"
-    splitting: Splitting | None = None
-    """Where sentences end; None: at line breaks, too, except in HTML, where these are spaces."""
-    ignored_tags: tuple[str, ...] = ()
-    """Names of elements whose text is preserved unchanged."""
-    align: bool = False
-    """Whether to return the alignment of every sentence."""
-
-    def __post_init__(self) -> None:
-        """Check all that does not depend on the model.
-
-        Raises:
-            InvalidRequestError: a value has a wrong type, is out of its range, or not among its choices.
-        """
-        for name, kind, description, least, most in _RANGES:
-            value = getattr(self, name)
-            if value is None and self.__dataclass_fields__[name].default is None:
-                continue
-            is_number = isinstance(value, kind)
-            if not is_number:
-                raise _impossible(name, description, value)
-            if not least <= value <= most:
-                allowed = f">= {least}" if most == inf else f"between {least} and {most}"
-                raise _impossible(name, allowed, value)
-        for name, choices in (("format", get_args(Format)), ("splitting", get_args(Splitting))):
-            value = getattr(self, name)
-            if value not in choices and value is not self.__dataclass_fields__[name].default:
-                raise _impossible(name, f"one of {', '.join(choices)}", value)
-        if not _are_strings(self.ignored_tags):
-            raise _impossible("ignored_tags", "a list of strings", self.ignored_tags)
-        if not isinstance(self.target_prefix, str):
-            raise _impossible("target_prefix", "a string", self.target_prefix)
-        # hashable
-        object.__setattr__(self, "ignored_tags", tuple(self.ignored_tags))
-        tags = (("ignored_tags", tag) for tag in self.ignored_tags)
-        for name, text in (("target_prefix", self.target_prefix), *tags):
-            if (position := unpaired_surrogate(text)) is not None:
-                raise InvalidRequestError(
-                    f"Invalid request: {name} parameter has an unpaired surrogate at character {position}"
-                )
-
-
-def _are_strings(value: object) -> bool:
-    """Check for a collection of strings. A string is not one, though its items are strings, too."""
-    if isinstance(value, str) or not isinstance(value, Collection):
-        return False
-    return all(isinstance(item, str) for item in value)
-
-
-def _impossible(name: str, allowed: str, value: object) -> InvalidRequestError:
-    return InvalidRequestError(
-        f"Invalid request: {name} parameter must be {allowed}, but is {quoted(value)}"
-    )
 
 
 @dataclass(frozen=True, slots=True)

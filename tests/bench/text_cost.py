@@ -16,7 +16,7 @@ from service.models.model_set import ModelSet
 from service.models.vocabularies import load_tokenizers
 from service.text.document import Document, take_apart
 from service.text.pipeline import Pipeline
-from service.translation.types import TranslationOptions
+from service.translation.options import TranslationOptions
 from tests.bench.text import everyday_german
 
 SENTENCES = 400

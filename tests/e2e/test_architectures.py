@@ -16,7 +16,7 @@ from model.train import train
 from service.models.bundle import load
 from service.models.loading import ModelOptions, start_model
 from service.models.model_set import ModelSet
-from service.translation.types import TranslationOptions
+from service.translation.options import TranslationOptions
 from tests import toy
 from tests.make_tiny_bundle import CONFIG
 

@@ -190,7 +190,7 @@ def test_cancelling_aborts_the_sentences(translator: Translator) -> None:
         ({"beam_size": 0}, "beam_size parameter must be >= 1, but is 0"),
         ({"alternatives": -1}, "alternatives parameter must be >= 0, but is -1"),
         ({"max_decoding_length": 0}, "max_decoding_length parameter must be >= 1"),
-        ({"no_repeat_ngram_size": -1}, "no_repeat_ngram_size parameter must be >= 0"),
+        ({"no_repeat_ngram_size": -1}, "no_repeat_ngram_size parameter must be between 0 and 1000"),
         ({"length_penalty": float("nan")}, "length_penalty parameter must be between -10 and 10"),
         ({"ignored_tags": "abc"}, 'ignored_tags parameter must be a list of strings, but is "abc"'),
         ({"format": "pdf"}, 'format parameter must be one of text, html, xml, but is "pdf"'),

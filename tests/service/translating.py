@@ -8,7 +8,7 @@ from service.models.loading import start_model
 from service.models.model_set import ModelSet
 from service.models.model_store import model_options
 from service.settings import Settings
-from service.translation.types import TranslationOptions
+from service.translation.options import TranslationOptions
 from tests.conftest import TINY_BUNDLE
 
 OPTIONS = TranslationOptions()

@@ -40,7 +40,8 @@ from service.errors import (
 )
 from service.models.model_set import AUTO
 from service.text import languages
-from service.translation.types import Translation, TranslationOptions
+from service.translation.options import TranslationOptions
+from service.translation.types import Translation
 
 router = APIRouter(prefix="/v2", tags=["DeepL's dialect"])
 translating = APIRouter(prefix="/v2", tags=["DeepL's dialect"], route_class=PlainRoute)

@@ -4,11 +4,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from service.api.dependencies import Services, services, unless_client_leaves
-from service.api.errors import shortened
-from service.api.fields import Code, Id
+from service.api.errors import TRANSLATION_ERRORS, shortened
+from service.api.fields import Code, Id, TextList, few_texts
 from service.api.inference.metadata import ONE, ModelName, ModelVersion, check_version, find
 from service.api.inference.tensors import (
     JSON_LENGTH,
@@ -19,19 +19,24 @@ from service.api.inference.tensors import (
     split,
 )
 from service.api.inputs import JSON, body_of, json_fields, openapi_schema, parse
-from service.api.native.routes import ERRORS, options_of, timeout_of
-from service.api.native.schemas import TranslateRequest
+from service.api.options import TranslationFields
 from service.errors import InvalidRequestError
 from service.translation.types import Translation
 
 router = APIRouter(prefix="/v2", tags=["Open Inference Protocol"])
 BINARY = "application/octet-stream"
-PARAMETERS = frozenset(TranslateRequest.model_fields) - {
-    *("text", "q", "api_key"),
-    *("alternatives", "return_scores", "return_alignment"),  # cannot be returned
-}
+PARAMETERS = frozenset(TranslationFields.model_fields)
 """Parameters that a request may have, with the names of `POST /translate`."""
-_UNSUPPORTED = frozenset(TranslateRequest.model_fields) - PARAMETERS
+_UNSUPPORTED = frozenset(
+    ("text", "q", "api_key", "alternatives", "return_scores", "return_alignment")
+)
+"""The other fields of `POST /translate`."""
+
+
+class Texts(TranslationFields):
+    """The texts of a request, with the options in its parameters."""
+
+    text: Annotated[TextList, BeforeValidator(few_texts)]
 
 
 class RequestParameters(BaseModel, extra="allow"):
@@ -103,9 +108,9 @@ _DOCUMENTED: dict[str, Any] = {
     "openapi_extra": {"requestBody": {"content": {JSON: {"schema": openapi_schema(InferRequest)}}}},
     "response_model": InferResponse,
     "responses": {
-        **ERRORS,
+        **TRANSLATION_ERRORS,
         200: {"content": {BINARY: {"schema": {"type": "string", "format": "binary"}}}},
-        404: {**ERRORS[400], "description": "No such model."},
+        404: {**TRANSLATION_ERRORS[400], "description": "No such model."},
     },
 }
 
@@ -159,9 +164,9 @@ async def _translations(
     if not texts:
         return []
     given = {field: parameters[field] for field in PARAMETERS & parameters.keys()}
-    body = parse(TranslateRequest, {**given, "text": texts})
-    timeout = timeout_of(body.timeout_seconds, service.settings.request_timeout_seconds)
-    return await models.translate(body.texts, body.source, body.target, options_of(body), timeout)
+    body = parse(Texts, {**given, "text": texts})
+    timeout = body.timeout(service.settings.request_timeout_seconds)
+    return await models.translate(body.text, body.source, body.target, body.options(), timeout)
 
 
 def _answer(name: str, body: InferRequest, translations: list[Translation]) -> Response:

@@ -1,7 +1,7 @@
 """Routes of the native dialect, LibreTranslate's with extensions."""
 
 import asyncio
-from functools import lru_cache, partial
+from functools import partial
 
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
@@ -14,14 +14,12 @@ from service.api.dependencies import (
     services,
     unless_client_leaves,
 )
-from service.api.errors import documented
-from service.api.fields import splitting_of
+from service.api.errors import TRANSLATION_ERRORS, ErrorResponse, documented
 from service.api.inputs import JSON, PLAIN, fields_of, openapi_body, parse
 from service.api.media import field_of, preferred
 from service.api.native.schemas import (
     DetectedLanguage,
     DetectRequest,
-    ErrorResponse,
     Finish,
     FrontendSettings,
     Language,
@@ -34,38 +32,31 @@ from service.api.native.schemas import (
 )
 from service.api.stream import EVENT_STREAM, streamed
 from service.engine.types import FinishReason
-from service.errors import AccessError, LimitExceededError
+from service.errors import AccessError
 from service.text import languages
-from service.text.run import Format
-from service.translation.types import (
-    PivotedSentence,
-    TranslatedSentence,
-    Translation,
-    TranslationOptions,
-)
+from service.translation.types import PivotedSentence, TranslatedSentence, Translation
 
 router = APIRouter(tags=["translation"])
 translating = APIRouter(tags=["translation"], route_class=PlainRoute)
-ERRORS = documented(ErrorResponse, 400, 401, 403, 408, 413, 429, 500, 503, 504)
 MIN_CONFIDENCE = 10
 """Minimum percentage for `/detect` to list a language besides the best, as in LibreTranslate."""
 UNREADY = documented(ErrorResponse, 503)
-_options = lru_cache(maxsize=100)(TranslationOptions)  # most requests have the same options
 
 
 @translating.post(
     "/translate",
     response_model=TranslateResponse,
     openapi_extra=openapi_body(TranslateRequest),
-    responses=ERRORS,
+    responses=TRANSLATION_ERRORS,
 )
 async def translate(request: Request) -> Response:
     """Translate a text, or a list of texts; with `Accept: text/event-stream`, sentence by sentence."""
     service = services(request)
     body = parse(TranslateRequest, await fields_of(request, service.gate.enter))
     models = service.models
-    timeout = timeout_of(body.timeout_seconds, service.settings.request_timeout_seconds)
-    arguments = (body.texts, body.source, body.target, options_of(body), timeout)
+    options = body.options(alternatives=body.alternatives, align=body.return_alignment)
+    timeout = body.timeout(service.settings.request_timeout_seconds)
+    arguments = (body.texts, body.source, body.target, options, timeout)
     accepted = preferred(field_of(request.scope, b"accept"), (JSON, PLAIN, EVENT_STREAM))
     if accepted == EVENT_STREAM:
         return await streamed(request, models.stream(*arguments), partial(_written, body))
@@ -77,7 +68,7 @@ async def translate(request: Request) -> Response:
     return Response(await _written(body, translations), media_type=JSON)
 
 
-@router.post("/detect", openapi_extra=openapi_body(DetectRequest), responses=ERRORS)
+@router.post("/detect", openapi_extra=openapi_body(DetectRequest), responses=TRANSLATION_ERRORS)
 async def detect(
     request: Request, service: ServicesDependency, models: ModelsDependency
 ) -> list[DetectedLanguage]:
@@ -137,36 +128,6 @@ async def suggest() -> None:
 async def translate_file() -> None:
     """Refuse as LibreTranslate does if its operator has turned the translation of files off."""
     raise AccessError("The translation of files is disabled on this server.")
-
-
-def options_of(body: TranslateRequest) -> TranslationOptions:
-    """Return the options of search and text from the fields of a request."""
-    form: Format = "html" if body.format == "html" else "text"
-    return _options(
-        beam_size=body.beam_size,
-        length_penalty=body.length_penalty,
-        alternatives=body.alternatives,
-        max_decoding_length=body.max_decoding_length,
-        no_repeat_ngram_size=body.no_repeat_ngram_size,
-        rerank=body.rerank,
-        target_prefix=body.target_prefix,
-        format=form,
-        splitting=splitting_of(body.split_sentences, form),
-        align=body.return_alignment,
-    )
-
-
-def timeout_of(requested: float | None, limit: float) -> float:
-    """Return a request's time limit in seconds: the one it asks for, or the operator's.
-
-    Raises:
-        LimitExceededError: the request asks for more than the operator's limit.
-    """
-    if requested is not None and requested > limit:
-        raise LimitExceededError(
-            f"Invalid request: timeout_seconds parameter must be <= {limit:g}, but is {requested:g}"
-        )
-    return requested or limit
 
 
 async def _written(body: TranslateRequest, translations: list[Translation]) -> str:

@@ -1,6 +1,6 @@
 """Requests and answers of the native dialect; the OpenAPI document is generated from them."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -10,24 +10,17 @@ from pydantic import (
     model_validator,
 )
 
-from service.api.fields import Choice, Code, Key, Prefix, SplitSentences, Text, Texts, few_texts
-from service.api.numbers import INTEGER, NUMBER
+from service.api.fields import Key, Text, Texts, few_texts
+from service.api.numbers import INTEGER
+from service.api.options import TranslationFields, within
 from service.errors import InvalidRequestError, MissingParameterError
 from service.translation.types import Recovery
 
 Finish = Literal["end", "length", Recovery]
 
 
-class TranslateRequest(BaseModel):
-    """`POST /translate`."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"text": "Guten Morgen! Wie geht es dir heute?", "source": "de", "target": "en"}
-            ]
-        }
-    )
+class TextFields(BaseModel):
+    """A text or several, under either of two names."""
 
     text: Annotated[
         Texts | None,
@@ -39,112 +32,6 @@ class TranslateRequest(BaseModel):
         BeforeValidator(few_texts),
         Field(description="The same as `text`, under LibreTranslate's name."),
     ] = None
-    source: Annotated[
-        Code | None,
-        Field(
-            description="Language code, or `auto` to detect the language of each text. By default the only "
-            "source language, otherwise `auto`. `de-AT` means `de`, unless a model has `de-AT`."
-        ),
-    ] = None
-    target: Annotated[
-        Code | None, Field(description="Language code. By default the only target language.")
-    ] = None
-    format: Annotated[Choice, Field(description="`text` or `html`. HTML tags are preserved.")] = (
-        "text"
-    )
-    alternatives: Annotated[
-        int,
-        Field(ge=0, description="Number of further translations to return."),
-        INTEGER,
-    ] = 0
-    beam_size: Annotated[
-        int | None,
-        Field(ge=1, description="Number of beams; 1 is greedy search."),
-        INTEGER,
-    ] = None
-    length_penalty: Annotated[
-        float | None,
-        Field(
-            ge=-10,
-            le=10,
-            allow_inf_nan=False,
-            description="Exponent of the length penalty; higher values favour longer translations.",
-        ),
-        NUMBER,
-    ] = None
-    max_decoding_length: Annotated[
-        int | None,
-        Field(
-            ge=1,
-            description="Maximum length of a sentence's translation in tokens. By default the source's "
-            "length plus 50.",
-        ),
-        INTEGER,
-    ] = None
-    no_repeat_ngram_size: Annotated[
-        int,
-        Field(
-            ge=0,
-            le=1_000,
-            description="No sequence of n tokens may occur twice in a sentence; 0 allows repetition.",
-        ),
-        INTEGER,
-    ] = 0
-    rerank: Annotated[
-        bool | None,
-        Field(
-            description="Whether to choose the translation with the help of the opposite direction, if the "
-            "model has it: better, but slower. The operator sets the default."
-        ),
-    ] = None
-    target_prefix: Annotated[
-        Prefix, Field(description="The beginning of the translation of each text's first sentence.")
-    ] = ""
-    split_sentences: Annotated[
-        SplitSentences | None,
-        Field(
-            description="As in DeepL's API. `0`: each text is one sentence. `1`, the default for text: line "
-            "breaks also end sentences. `nonewlines`, the default for HTML: they do not, but blank lines in "
-            "plain text do."
-        ),
-    ] = None
-    return_scores: Annotated[
-        bool, Field(description="Whether to return `details`: every sentence with its score.")
-    ] = False
-    return_alignment: Annotated[
-        bool,
-        Field(
-            description="Whether to return in `details` the words of both sides and the attention between "
-            "them."
-        ),
-    ] = False
-    timeout_seconds: Annotated[
-        float | None,
-        Field(
-            ge=0.1,
-            allow_inf_nan=False,
-            description="Deadline, after which the answer is 504. The default and maximum is the operator's "
-            "limit.",
-        ),
-        NUMBER,
-    ] = None
-    api_key: Annotated[
-        Key | None, Field(description="The same as `Authorization: Bearer KEY`.")
-    ] = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_nulls(cls, fields: Any) -> Any:
-        """Remove fields that are null, as LibreTranslate does, and an empty format."""
-        if not isinstance(fields, dict):
-            return fields
-        for name in ("source", "target"):
-            if fields.get(name) == "":
-                raise MissingParameterError(f"Invalid request: missing {name} parameter")
-        fields = {name: value for name, value in fields.items() if value is not None}
-        if fields.get("format") == "":
-            del fields["format"]
-        return fields
 
     @model_validator(mode="after")
     def _one_text(self) -> Self:
@@ -154,8 +41,6 @@ class TranslateRequest(BaseModel):
             )
         if not self.given:
             raise MissingParameterError("Invalid request: missing q parameter")
-        if self.format not in ("text", "html"):
-            raise InvalidRequestError(f"{self.format} format is not supported")
         return self
 
     @property
@@ -168,6 +53,35 @@ class TranslateRequest(BaseModel):
         """The text or texts, as a list."""
         texts = self.given or []
         return [texts] if isinstance(texts, str) else texts
+
+
+class TranslateRequest(TranslationFields, TextFields):  # whose own fields come first
+    """`POST /translate`."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"text": "Guten Morgen! Wie geht es dir heute?", "source": "de", "target": "en"}
+            ]
+        }
+    )
+
+    alternatives: Annotated[
+        int, within("alternatives", "Number of further translations to return."), INTEGER
+    ] = 0
+    return_scores: Annotated[
+        bool, Field(description="Whether to return `details`: every sentence with its score.")
+    ] = False
+    return_alignment: Annotated[
+        bool,
+        Field(
+            description="Whether to return in `details` the words of both sides and the attention between "
+            "them."
+        ),
+    ] = False
+    api_key: Annotated[
+        Key | None, Field(description="The same as `Authorization: Bearer KEY`.")
+    ] = None
 
 
 class Via(BaseModel):
@@ -257,13 +171,6 @@ class TranslateResponse(BaseModel):
             description="The sentences of each text. Present if requested, or if a text was not translated."
         ),
     ] = None
-
-
-class ErrorResponse(BaseModel):
-    """The answer for every error."""
-
-    error: Annotated[str, Field(description="A message for people; it may change.")]
-    code: Annotated[str, Field(description="A stable code for programs.")]
 
 
 class Language(BaseModel):

@@ -11,7 +11,7 @@ from service.errors import InvalidRequestError, TextTooLongError
 from service.models.bundle import load
 from service.models.loading import ServedModel
 from service.models.model_set import ModelSet
-from service.translation.types import TranslationOptions
+from service.translation.options import TranslationOptions
 from tests.conftest import TINY_BUNDLE
 
 

@@ -34,8 +34,8 @@ from service.text.rules.unknown_names import UnknownNames
 from service.text.run import Format, Run
 from service.text.segmenter import Splitting, split
 from service.text.stand_ins import StandIn
+from service.translation.options import TranslationOptions
 from service.translation.preparation import Preparation
-from service.translation.types import TranslationOptions
 from tests.conftest import TINY_BUNDLE
 from tests.growth import beyond_linear
 from tests.service.text.pipelines import assembled, every_rule

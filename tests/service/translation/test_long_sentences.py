@@ -13,8 +13,9 @@ from service.models.bundle import load
 from service.models.loading import ModelOptions, start_model
 from service.models.model_set import ModelSet
 from service.translation.decoding import SearchPolicy, decoding_options
+from service.translation.options import TranslationOptions
 from service.translation.preparation import Preparation, SizeLimit
-from service.translation.types import Done, Translation, TranslationOptions
+from service.translation.types import Done, Translation
 from tests.conftest import TINY_BUNDLE
 
 FIRST, SECOND = "Der Hund und der alte Hund schläft heute,", "die Katze und die Katze singt dort."

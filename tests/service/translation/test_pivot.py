@@ -18,6 +18,7 @@ from service.models.loading import ModelOptions, ServedModel, start_model
 from service.models.model_set import ModelSet
 from service.text.run import Run
 from service.text.sentence import Sentence
+from service.translation.options import TranslationOptions
 from service.translation.pivot import pairs, pivoted
 from service.translation.types import (
     Done,
@@ -25,7 +26,6 @@ from service.translation.types import (
     SentenceResult,
     TranslatedSentence,
     Translation,
-    TranslationOptions,
 )
 from tests import toy
 from tests.conftest import TINY_BUNDLE

@@ -22,8 +22,8 @@ from service.text.document import Document
 from service.text.pipeline import Pipeline
 from service.text.sentence import Sentence
 from service.text.stand_ins import StandIn
+from service.translation.options import TranslationOptions
 from service.translation.preparation import Preparation
-from service.translation.types import TranslationOptions
 from tests.service.translating import OPTIONS, TEXTS, outcomes, start, translate
 
 

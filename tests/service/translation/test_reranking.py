@@ -16,8 +16,8 @@ from service.models.model_set import ModelSet
 from service.models.model_store import model_options
 from service.settings import Settings
 from service.translation.decoding import SearchPolicy, decoding_options
+from service.translation.options import TranslationOptions
 from service.translation.searcher import Work
-from service.translation.types import TranslationOptions
 from tests.conftest import TINY_BUNDLE
 from tests.service.translating import OPTIONS, TEXTS
 

@@ -13,9 +13,10 @@ from service.models.bundle import DEFAULT_BUNDLE, load
 from service.models.vocabularies import load_tokenizers
 from service.translation.aligner import Aligner, Attention
 from service.translation.decoding import SearchPolicy
+from service.translation.options import TranslationOptions
 from service.translation.searcher import Found, Searcher, Work
 from service.translation.translator import ModelTranslator
-from service.translation.types import SentenceResult, TranslationOptions
+from service.translation.types import SentenceResult
 
 
 class Copying:

@@ -14,8 +14,8 @@ from service.metrics import Metrics
 from service.models.model_set import DETECTED_AT_ONCE, ModelSet
 from service.settings import Settings
 from service.translation.aligner import Aligner
+from service.translation.options import TranslationOptions
 from service.translation.translator import CHARACTERS_ON_LOOP
-from service.translation.types import TranslationOptions
 from tests import toy
 from tests.service.translating import OPTIONS, TEXTS, outcomes, start, translate
 from tests.waiting import until

@@ -10,9 +10,9 @@ from service.models.bundle import DEFAULT_BUNDLE, load
 from service.models.vocabularies import load_tokenizers
 from service.translation.aligner import Aligner, Attention
 from service.translation.decoding import SearchPolicy
+from service.translation.options import TranslationOptions
 from service.translation.searcher import Found, Searcher, Work
 from service.translation.translator import ModelTranslator
-from service.translation.types import TranslationOptions
 
 BUNDLE = load(DEFAULT_BUNDLE)
 TOKENIZERS = load_tokenizers(BUNDLE)
