@@ -13,6 +13,7 @@ from service.text.rules.currencies import Currencies
 from service.text.rules.directions import Directions
 from service.text.rules.elements import Elements
 from service.text.rules.ellipses import Ellipses
+from service.text.rules.end_marks import EndMarks
 from service.text.rules.letters import Letters
 from service.text.rules.names import Names
 from service.text.rules.numbers import Numbers
@@ -43,6 +44,7 @@ ORDER: tuple[type[Rule], ...] = (
     Spelling,
     Quotes,
     Ellipses,
+    EndMarks,
     Slashes,
     Operators,
     Currencies,

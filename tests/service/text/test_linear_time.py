@@ -25,6 +25,7 @@ from service.text.rules import casing
 from service.text.rules.clauses import Clauses
 from service.text.rules.currencies import Currencies
 from service.text.rules.ellipses import Ellipses
+from service.text.rules.end_marks import EndMarks
 from service.text.rules.names import Names
 from service.text.rules.numbers import Numbers
 from service.text.rules.operators import Operators
@@ -117,6 +118,7 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "casing": lambda text: casing.in_truecase(text, str.lower, keeps_acronyms=True),
     "placeholders": lambda text: Placeholders().prepare(Run(text)),
     "ellipses": lambda text: Ellipses().prepare(Run(text)),
+    "end marks": lambda text: EndMarks().restore(Run(text), Run(text)),
     "numbers": lambda text: Numbers().protect(Run(text), Run()),
     "operators": lambda text: Operators().protect(Run(text), Run()),
     "currencies": lambda text: Currencies(profile("de"), profile("en")).protect(Run(text), Run()),
