@@ -174,6 +174,8 @@ class Trainer:
             logger.info(
                 "step %d: stopping at training.max_minutes = %g", self.step, training.max_minutes
             )
+        elif self.step >= training.max_steps:
+            logger.info("step %d: training.max_steps is reached", self.step)
 
     def _update(self, update: Update, window: Window) -> bool:
         """Update the weights once; return False instead if training must stop.

@@ -44,7 +44,9 @@ def iterate_lines(path: Path) -> Iterator[tuple[str, int]]:
                     f"{path}:{number}: not UTF-8: {error.reason} at byte {error.start}"
                 ) from None
             if not text:
-                raise DataError(f"{path}:{number}: the line is empty")
+                raise DataError(
+                    f"{path}:{number}: the line is empty; python -m model.clean drops such pairs"
+                )
             yield text, start
             start += len(line)
     if not number:

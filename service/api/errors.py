@@ -144,10 +144,12 @@ def install(app: FastAPI) -> None:
         message, path = str(error.detail), request.scope["path"]
         if message == HTTPStatus.NOT_FOUND.phrase:  # no route
             message = f"Not Found: {shortened(path)} is not supported by this server"
-        response = answer(error.status_code, message, code, path=path)
-        response.headers.update(error.headers or {})
+        headers = dict(error.headers or {})
         if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-            response.headers["Allow"] = ", ".join(_methods(request))
+            headers["Allow"] = ", ".join(_methods(request))
+            message = f"{message}: {shortened(request.method)} is not supported here, only {headers['Allow']}"
+        response = answer(error.status_code, message, code, path=path)
+        response.headers.update(headers)
         return response
 
     @app.exception_handler(Exception)

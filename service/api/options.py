@@ -117,7 +117,7 @@ class TranslationFields(BaseModel):
             InvalidRequestError: the format is neither text nor html.
         """
         if self.format not in ("text", "html"):
-            raise InvalidRequestError(f"{self.format} format is not supported")
+            raise InvalidRequestError(f"{self.format} format is not supported, only text and html")
         form: Format = "html" if self.format == "html" else "text"
         return _options(
             beam_size=self.beam_size,

@@ -25,6 +25,8 @@ from service.translation.types import Event, SentenceResult, Translation
 
 AUTO = "auto"
 POLL_SECONDS = 0.01
+MOST_LISTED = 20
+"""Number of languages up to which an error lists them all."""
 DETECTED_AT_ONCE = 16
 """Number of texts whose language is detected in one turn of the event loop: about 1 to 10 ms."""
 
@@ -288,7 +290,7 @@ class ModelSet:
             return [_Route(None, None)] * len(texts)
         if source != AUTO:
             if self.routes.find(source, target) is None:
-                raise Unsupported(f"{source} to {target} is not supported")
+                raise _unsupported(f"{source} to {target}", self.languages[source])
             return [_Route((source, target), None)] * len(texts)
         routes = []
         for number, text in enumerate(texts):
@@ -321,5 +323,11 @@ def _known(
     """
     member = None if code is None else find(code, codes)
     if code is not None and member is None:
-        raise Unsupported(f"{code} is not supported")
+        raise _unsupported(code, codes)
     return member
+
+
+def _unsupported(languages: str, supported: Sequence[str]) -> Unsupported:
+    """Return the error for a language or a direction, which lists the supported codes if there are few."""
+    only = f", only {', '.join(supported)}" if len(supported) <= MOST_LISTED else ""
+    return Unsupported(f"{languages} is not supported{only}")

@@ -91,6 +91,7 @@ def test_a_resumed_run_keeps_its_precision(
         train(replace(config, training=training), corpus_folder, tmp_path / "run")
         summaries = [message for message in caplog.messages if "parameters" in message]
         assert summaries[-1].endswith("1 x cpu, torch.bfloat16")
+        assert caplog.messages[-1] == f"step {steps}: training.max_steps is reached"
 
 
 def test_training_can_start_from_a_bundles_weights(

@@ -95,7 +95,7 @@ def test_a_line_that_is_too_long_is_copied_and_reported(
         (
             ["--source", "de", "--target", "fr"],
             DOG.encode(),
-            f"error: fr is not supported; attendant inspect {TINY_BUNDLE} lists the languages",
+            f"error: fr is not supported, only de, en; attendant inspect {TINY_BUNDLE} lists the languages",
         ),
         ([], DOG.encode(), "error: --target is missing; attendant inspect "),
         (
@@ -147,7 +147,7 @@ def test_an_error_is_reported_before_further_lines_arrive() -> None:
         process.stdin.write(f"{DOG}\n".encode())
         process.stdin.flush()  # and left open
         assert process.wait(60) == 1
-        assert process.stderr.read().startswith(b"error: fr is not supported; ")
+        assert process.stderr.read().startswith(b"error: fr is not supported, only ")
 
 
 def test_a_closed_output_pipe_ends_the_command_quietly() -> None:

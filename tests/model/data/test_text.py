@@ -19,7 +19,7 @@ from model.data.text import (
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"one\n\nthree\n", r"train\.de:2: the line is empty"),
+        (b"one\n\nthree\n", r"train\.de:2: the line is empty; python -m model\.clean "),
         (b"one\n \t\n", r"train\.de:2: the line is empty"),
         (b"one\ntw\xff\n", r"train\.de:2: not UTF-8: invalid start byte at byte 2"),
         (b"", r"train\.de: is empty"),

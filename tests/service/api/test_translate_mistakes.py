@@ -14,15 +14,23 @@ MISTAKES: list[tuple[dict[str, object], str, str]] = [
     ({"q": []}, "missing_parameter", "Invalid request: missing q parameter"),
     ({"q": "a"}, "missing_parameter", "Invalid request: missing target parameter"),
     ({"q": "a", "text": "b"}, "invalid_request", "two names for the same parameter"),
-    ({"q": "a", "source": "zz", "target": "en"}, "unsupported_language", "zz is not supported"),
-    ({"q": "a", "source": "de", "target": "xx"}, "unsupported_language", "xx is not supported"),
+    (
+        {"q": "a", "source": "zz", "target": "en"},
+        "unsupported_language",
+        "zz .*, only de, en, auto$",
+    ),
+    ({"q": "a", "source": "de", "target": "xx"}, "unsupported_language", "xx .*, only de, en$"),
     (
         {"q": 5, **SUPPORTED},
         "invalid_request",
         "q parameter must be a string or a list of strings, but is 5",
     ),
     ({"q": ["a", 5], **SUPPORTED}, "invalid_request", "q.1 parameter must be a string, but is 5"),
-    ({"q": "a", "format": "pdf", **SUPPORTED}, "invalid_request", "pdf format is not supported"),
+    (
+        {"q": "a", "format": "pdf", **SUPPORTED},
+        "invalid_request",
+        "pdf format is not supported, only text",
+    ),
     (
         {"q": "a", **SUPPORTED, "alternatives": -1},
         "invalid_request",
