@@ -26,6 +26,7 @@ from service.text.rules.scripts import Scripts
 from service.text.rules.slashes import Slashes
 from service.text.rules.spelling import Spelling
 from service.text.rules.symbols import Symbols
+from service.text.rules.units import Units
 from service.text.rules.unknown_names import UnknownNames
 from service.text.rules.unread import Unread
 from service.text.run import Run
@@ -52,6 +53,7 @@ ORDER: tuple[type[Rule], ...] = (
     Case,
     Names,
     UnknownNames,
+    Units,
     Numbers,
     Clauses,
 )

@@ -1,4 +1,4 @@
-"""Preserves names that a model has never seen, because it may split them into pieces and translate these.
+"""Preserves names and codes that a model has never seen, because it may split them and translate the pieces.
 
 A table of the bundle lists the words that the model has seen. What may be a typo of one is considered
 a name if the translation has an imitation of it that is no word of the target language: Kamsen -> Camsen.
@@ -16,9 +16,12 @@ from service.text.rules.rule import Rule, Setting, Table
 from service.text.run import Run
 
 _CAPITALIZED = regex.compile(
-    r"(?<![\p{L}\p{M}\p{N}_'’.-])\p{Lu}\p{Ll}\p{L}++(?![\p{L}\p{M}\p{N}_-]|['’]\p{L}{2})"
+    r"(?<![\p{L}\p{M}\p{N}_'’.-])\p{Lu}(?:\p{Ll}\p{L}++|(?<capitals>\p{Lu}++))"
+    r"(?![\p{L}\p{M}\p{N}_-]|['’]\p{L}{2})"
 )
-"""A capitalized word of three letters or more that is not in capitals or part of a compound (Higgs-Boson)."""
+"""A word of three letters or more with a capital, or one in capitals, if it is not part of a compound."""
+_NUMERAL = regex.compile("[IVX]{2,}")
+"""A Roman numeral: models confuse VII and VIII, even if they have seen both."""
 MIN_LETTERS, MIN_SIMILARITY = 4, 0.6
 """Minimum letters of an imitation, and share of the letters that it has in common with the name, in order."""
 MAX_COMPARED = 16
@@ -60,7 +63,10 @@ class UnknownNames(Rule):
         return cls(*known, Names.read(setting.tables.folder / names, *languages).words)
 
     def came_through(self, source: Run, translation: Run) -> bool:
-        """Check that a translation has each unknown name; a final s may be missing, as of a genitive."""
+        """Check that a translation has each unknown name; a final s may be missing, as of a genitive.
+
+        Words in capitals must be there as words, because VIII contains VII.
+        """
         return not self._known or not self._lost_names(source, translation)
 
     def protect(self, run: Run, translation: Run) -> Run:
@@ -81,10 +87,16 @@ class UnknownNames(Rule):
 
     def _lost_names(self, source: Run, translation: Run) -> set[str]:
         """Return the names that a translation lacks."""
-        text = translation.text
-        words = (match[0] for match in _CAPITALIZED.finditer(source.text))
+        matches = list(_CAPITALIZED.finditer(source.text))
+        folded = set(map(str.casefold, translation.words if matches else ()))
         missing = [
-            word for word in words if word not in text and word.removesuffix("s") not in text
+            match[0]
+            for match in matches
+            if not (
+                _is_among(folded, match[0])
+                if match["capitals"]
+                else match[0].removesuffix("s") in translation.text
+            )
         ]
         lost = {word for word in missing if self._is_name(word)}
         if self._known_targets:
@@ -110,7 +122,14 @@ class UnknownNames(Rule):
                 yield word
 
     def _is_name(self, word: str) -> bool:
-        return word not in self._known and word not in self._translated
+        if word in self._translated:
+            return False
+        return word not in self._known or _NUMERAL.fullmatch(word) is not None
+
+
+def _is_among(folded: Container[str], word: str) -> bool:
+    """Check whether case-folded words have a word or its plural."""
+    return word.casefold() in folded or f"{word.casefold()}s" in folded
 
 
 def _is_similar(name: str, word: str) -> bool:

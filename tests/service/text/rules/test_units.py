@@ -1,0 +1,60 @@
+"""Symbols of units after numbers must be in the translation."""
+
+import pytest
+
+from service.text import document
+from service.text.languages import profile
+from service.text.pipeline import Pipeline
+from service.text.rules.units import Units
+from service.text.run import Run
+
+RULE = Units(profile("pl"), profile("fr"))
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "came_through"),
+    [
+        ("Weź 200 g mąki.", "Prends 200 g de farine.", True),
+        ("Weź 200 g mąki.", "Prends 200 G de farine.", False),
+        ("Weź 200 g mąki.", "Prends 200 fleurs.", False),
+        ("Lina 100 m, 2 m", "Corde de 100 m, 2 mille", False),
+        ("2,5 ha ziemi", "2,5\u00a0ha de terre", True),
+        ("Jedzie 80 km/h.", "Elle roule à 80 km.", False),
+        ("Daje 10 l/min.", "Elle donne 10 l/min.", True),
+        ("Ma 16 GB i 500 MB.", "Il a 16 GB et 500 GB.", False),
+        ("Pole 5 m²", "Un champ de 5 m²", True),
+        ("Trwa 5 min lub 3 h.", "Cela dure 5 minutes ou 3 heures.", True),
+        ("12 in 5 am 3 A-B", "12 dans 5 le matin 3", True),
+        ("Bieg 100 m-owy", "La course de cent mètres", True),
+        ("Ma 200g.", "Il a 200 fleurs.", True),
+    ],
+)
+def test_the_symbol_of_a_unit_must_be_in_the_translation(
+    source: str, translation: str, came_through: bool
+) -> None:
+    assert RULE.came_through(Run(source), Run(translation)) is came_through
+
+
+@pytest.mark.parametrize("languages", [("pl", "ru"), ("zh", "fr"), ("ja", "ko"), ("", "fr")])
+def test_languages_in_other_scripts_have_their_own_symbols(languages: tuple[str, str]) -> None:
+    source, target = map(profile, languages)
+    rule = Units(source, target)
+    assert rule.came_through(Run("Weź 5 km"), Run("Возьми 5 км"))
+    assert rule.protect(Run("Weź 5 km"), Run()) == Run("Weź 5 km")
+
+
+def test_a_symbol_is_protected_with_its_number() -> None:
+    text = "Weź 2–3 kg mąki, 1/2 l i 2 litry."
+    protected = RULE.protect(Run(text), Run()).protected
+    assert [text[one.begin : one.end] for one in protected] == ["2–3 kg", "1/2 l"]
+
+
+def test_lost_symbols_are_protected() -> None:
+    pipeline = Pipeline([RULE])
+    [sentence] = document.take_apart("Weź 200 g mąki.", "text", pipeline=pipeline).sentences
+    assert not sentence.came_through("Prends 200 fleurs.")
+    again = sentence.with_more_protected("Prends 200 fleurs.")
+    assert again is not None
+    [amount] = again.stand_ins
+    assert again.text == f"Weź {amount.name} mąki."
+    assert again.readable(f"Prends {amount.name} de farine.") == "Prends 200 g de farine."
