@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from export.material import Pieces
+from export.material import PieceLookups
 from model.data.corpus import Pair
 from model.tokenizer import BOS_ID, EOS_ID
 from model.transformer import Transformer
@@ -36,7 +36,7 @@ class AlignmentHead(NamedTuple):
 def choose_heads(
     network: Transformer,
     pairs: Sequence[Pair],
-    pieces: Pieces,
+    pieces: PieceLookups,
     before: int = 1,
     after: int = 1,
 ) -> tuple[list[AlignmentHead], float]:
@@ -88,7 +88,7 @@ _Seen = tuple[dict[AlignmentHead, np.ndarray], list[tuple[int, int]]]
 
 
 def _attention_to_shared(
-    network: Transformer, pair: Pair, pieces: Pieces, around: tuple[int, int]
+    network: Transformer, pair: Pair, pieces: PieceLookups, around: tuple[int, int]
 ) -> _Seen | None:
     """Return each head's weights [T, S] and the positions (target, source) of the shared tokens.
 

@@ -20,7 +20,7 @@ from service.models.bundle import (
     Provenance,
 )
 
-Pieces = tuple[Callable[[int], str], Callable[[int], str]]
+PieceLookups = tuple[Callable[[int], str], Callable[[int], str]]
 """Functions that return the piece of a source and of a target token id."""
 
 
@@ -59,7 +59,7 @@ class Material:
     """Held-out pairs for calibration and verification."""
     suppressed: tuple[int, ...]
     """Tokens that get no probability."""
-    pieces: Pieces
+    pieces: PieceLookups
     save_vocabulary: Callable[[Path], VocabularyFiles]
     """Writes the vocabulary's files into a folder, and returns their names."""
     directions: list[Direction]

@@ -21,7 +21,7 @@ from xml.etree import ElementTree
 import polib
 from tqdm import tqdm
 
-from model.data.pairs import Pair, write_pairs
+from model.data.pairs import TextPair, write_pairs
 from model.data.text import DataError
 
 CATALOGUES, MEMORY = (".po", ".mo"), ".tmx"
@@ -90,7 +90,9 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
     return list(files)
 
 
-def read(path: Path, languages: Pair, messages: str, counts: Counter[str]) -> Iterator[Pair]:
+def read(
+    path: Path, languages: TextPair, messages: str, counts: Counter[str]
+) -> Iterator[TextPair]:
     """Yield the texts of a file in the order of `languages`, and count in `counts` what is left out.
 
     Raises:
@@ -105,7 +107,7 @@ def read(path: Path, languages: Pair, messages: str, counts: Counter[str]) -> It
         raise DataError(f"{path}: cannot be read: {error}") from None
 
 
-def cut(text: Pair) -> list[Pair]:
+def cut(text: TextPair) -> list[TextPair]:
     """Split a text into lines, and lines into sentences, if both sides have as many, of similar lengths."""
     lines = _side_by_side([side.split("\n") for side in text]) or [(_flat(text[0]), _flat(text[1]))]
     pairs = []
@@ -115,7 +117,7 @@ def cut(text: Pair) -> list[Pair]:
     return pairs
 
 
-def _side_by_side(sides: Sequence[Sequence[str]]) -> list[Pair]:
+def _side_by_side(sides: Sequence[Sequence[str]]) -> list[TextPair]:
     """Pair the non-empty parts of both sides; return [] if their counts or lengths do not match."""
     first, second = ([part for part in map(_flat, side) if part] for side in sides)
     if len(first) != len(second):
@@ -127,8 +129,8 @@ def _side_by_side(sides: Sequence[Sequence[str]]) -> list[Pair]:
 
 
 def _read_catalogue(
-    path: Path, languages: Pair, messages: str, counts: Counter[str]
-) -> Iterator[Pair]:
+    path: Path, languages: TextPair, messages: str, counts: Counter[str]
+) -> Iterator[TextPair]:
     catalogue = polib.mofile(str(path)) if path.suffix == ".mo" else polib.pofile(str(path))
     locale = catalogue.metadata.get("Language") or path.stem
     language = re.split(r"[_@-]", locale)[0]
@@ -146,7 +148,7 @@ def _read_catalogue(
             yield entry.msgstr, entry.msgid
 
 
-def _read_memory(path: Path, languages: Pair, counts: Counter[str]) -> Iterator[Pair]:
+def _read_memory(path: Path, languages: TextPair, counts: Counter[str]) -> Iterator[TextPair]:
     for _, unit in ElementTree.iterparse(path):
         if unit.tag != "tu":
             continue
@@ -163,7 +165,7 @@ def _read_memory(path: Path, languages: Pair, counts: Counter[str]) -> Iterator[
         unit.clear()
 
 
-def _is_left_out(pair: Pair, only_sentences: bool, counts: Counter[str]) -> bool:
+def _is_left_out(pair: TextPair, only_sentences: bool, counts: Counter[str]) -> bool:
     """Check whether a pair is unsuitable for training, and count the reason."""
     if not all(pair) or pair[0] == pair[1]:
         counts["empty or the same on both sides"] += 1
@@ -180,7 +182,7 @@ def _flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def _lengths(pair: Pair) -> tuple[int, int]:
+def _lengths(pair: TextPair) -> tuple[int, int]:
     """Return both lengths in characters, plus 10, since ratios of short texts vary more."""
     return len(pair[0]) + 10, len(pair[1]) + 10
 

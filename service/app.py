@@ -22,8 +22,8 @@ from service.api.middleware.cors import Cors
 from service.api.middleware.direct import Direct
 from service.api.middleware.early import EarlyRefusal
 from service.api.middleware.limits import BodyLimit, HeadLimit
-from service.api.middleware.pieces import Pieces
 from service.api.middleware.shortcut import Shortcut
+from service.api.middleware.split_bodies import SplitBodies
 from service.api.middleware.targets import Targets
 from service.api.native import routes as native
 from service.errors import AttendantError
@@ -102,7 +102,7 @@ def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: M
         counted = InFlightLimit(Direct(framework, translations), admission)
         limited = BodyLimit(counted, settings.max_body_bytes, settings.max_held_body_bytes)
         admitted = AdmissionCheck(limited, admission)
-        plain = Pieces(HeadLimit(admitted, settings.max_header_bytes))
+        plain = SplitBodies(HeadLimit(admitted, settings.max_header_bytes))
         for_pages = Cors(
             plain,
             allow_origins=settings.cors_origins,

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from model.augment import derived, ding
 from model.augment.derived import WORD, Known
 from model.augment.ding import Entry, write_out
-from model.data.pairs import Pair, find_pairs
+from model.data.pairs import TextPair, find_pairs
 from model.data.text import DataError, iterate_lines
 
 LANGUAGES = ("de", "en")
@@ -39,7 +39,7 @@ AS_A_VOWEL = re.compile(r"(?!uni|us[ei]|eu|one)[aeiou]|hono|hour|heir", re.IGNOR
 ARTICLE = re.compile(r"\b([Aa])n? $")
 Ranks = tuple[Mapping[str, int], Mapping[str, int]]
 """For each language, words in lower case with their ranks in its list."""
-Words = Mapping[str, Sequence[Pair]]
+Words = Mapping[str, Sequence[TextPair]]
 """German words with their translations, by kind."""
 
 
@@ -103,7 +103,7 @@ def new_words(entries: Iterable[Entry], source: int, known: Known, ranks: Ranks)
 
     `source` is the index of that language.
     """
-    best: dict[tuple[str, str], tuple[int, Pair]] = {}
+    best: dict[tuple[str, str], tuple[int, TextPair]] = {}
     for entry in entries:
         for first, second in ding.candidates(entry, source):
             kind, pair = _kind(first), (write_out(first, "de"), write_out(second, "en"))
@@ -118,7 +118,7 @@ def new_words(entries: Iterable[Entry], source: int, known: Known, ranks: Ranks)
                 continue
             ranked = (ranks[1 - source][lower[1 - source]], pair)
             best[kind, pair[source]] = min(ranked, best.get((kind, pair[source]), ranked))
-    words: dict[str, list[Pair]] = {}
+    words: dict[str, list[TextPair]] = {}
     for (kind, _), (_, pair) in best.items():
         words.setdefault(kind, []).append(pair)
     return words
@@ -132,7 +132,7 @@ class Exchange:
         self.slots, self.words = slots, words
         self._random = random.Random(seed)
 
-    def __call__(self, pair: Pair) -> Pair | None:
+    def __call__(self, pair: TextPair) -> TextPair | None:
         """Replace a word in a pair; return None if no word can be replaced or the one drawn does not fit."""
         replaceable = list(self._places(pair))
         if not replaceable:
@@ -151,7 +151,7 @@ class Exchange:
             text_before + _cased(word[1], english) + pair[1][english.end() :],
         )
 
-    def _places(self, pair: Pair) -> Iterator[tuple[Slot, re.Match[str], re.Match[str]]]:
+    def _places(self, pair: TextPair) -> Iterator[tuple[Slot, re.Match[str], re.Match[str]]]:
         """Yield the German words that occur once and have exactly one translation in the pair."""
         german, english = (list(WORD.finditer(side)) for side in pair)
         counts = Counter(word[0] for word in german)

@@ -12,7 +12,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 from tqdm import tqdm
 
-from model.data.pairs import Pair, find_pairs, iterate_pairs, write_pairs
+from model.data.pairs import TextPair, find_pairs, iterate_pairs, write_pairs
 from model.data.text import DataError
 
 WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
@@ -73,10 +73,10 @@ def read_toml(name_or_path: str, folder: Path, kind: type[File]) -> tuple[Path, 
 
 def derive(
     corpora: dict[str, tuple[Path, Path]],
-    languages: Pair,
+    languages: TextPair,
     out: Path,
     kind: str,
-    change: Callable[[Pair], Pair | None],
+    change: Callable[[TextPair], TextPair | None],
 ) -> Iterator[str]:
     """Derive a corpus `train.<kind>.<code>` or `train.<name>-<kind>.<code>` from each corpus.
 
@@ -99,7 +99,7 @@ def derive(
         yield f"{new_name}: {written:,} pairs, of {progress.n:,}"
 
 
-def known_words(data: Path, languages: Pair) -> Known:
+def known_words(data: Path, languages: TextPair) -> Known:
     """Return the words that occur at least `KNOWN` times in the text.
 
     Raises:

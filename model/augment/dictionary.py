@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from model.augment import derived, ding
 from model.augment.derived import WORD, Known
 from model.augment.ding import Entry
-from model.data.pairs import Pair, write_pairs
+from model.data.pairs import TextPair, write_pairs
 from model.data.text import DataError
 
 NOT_TEXT = re.compile(r"[][{}<>|~()=/+]|\.\.\.|…")
@@ -52,9 +52,11 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def divide(entries: Iterable[Entry], languages: Pair, known: Known) -> dict[str, list[Pair]]:
+def divide(
+    entries: Iterable[Entry], languages: TextPair, known: Known
+) -> dict[str, list[TextPair]]:
     """Divide the entries into the three corpora, by name, without duplicates."""
-    corpora: dict[str, dict[Pair, None]] = {"examples": {}}
+    corpora: dict[str, dict[TextPair, None]] = {"examples": {}}
     corpora |= {f"from-{code}": {} for code in languages}
     for entry in entries:
         for source, code in enumerate(languages):
@@ -68,7 +70,7 @@ def divide(entries: Iterable[Entry], languages: Pair, known: Known) -> dict[str,
     return {name: list(pairs) for name, pairs in corpora.items()}
 
 
-def unfold(pair: Pair) -> Iterator[Pair]:
+def unfold(pair: TextPair) -> Iterator[TextPair]:
     """Yield a pair for each alternative that both sides have (`er/sie`, `he/she`), or only for the first.
 
     Nothing is yielded if a side is empty, or for pairs with symbols that are not text.

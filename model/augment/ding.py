@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from tqdm import tqdm
 
-from model.data.pairs import Pair
+from model.data.pairs import TextPair
 from model.data.text import DataError, iterate_lines
 
 logger = logging.getLogger(__name__)
@@ -112,7 +112,7 @@ def read_entries(path: Path, without: frozenset[str] = frozenset()) -> Iterator[
         )
 
 
-def candidates(entry: Entry, source: int) -> Iterator[Pair]:
+def candidates(entry: Entry, source: int) -> Iterator[TextPair]:
     """Pair all words of one side with the most common one of the other, and abbreviations with each other."""
     other_words = entry[1 - source]
     for words in entry[source]:

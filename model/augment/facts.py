@@ -21,7 +21,7 @@ from model.augment.derived import BETWEEN, PLACEHOLDER
 from model.augment.fact_kinds import KINDS, Draw, Fact
 from model.augment.names import find_names
 from model.augment.writing import Writing, writings
-from model.data.pairs import Pair, find_pairs, iterate_pairs, write_pairs
+from model.data.pairs import TextPair, find_pairs, iterate_pairs, write_pairs
 from model.data.text import DataError
 
 PATTERNS = Path(__file__).parent / "patterns"
@@ -35,7 +35,7 @@ class _File(BaseModel):
     sentences: list[str] = Field(min_length=1)
 
 
-def load_patterns(name_or_path: str) -> tuple[Pair, list[Pair]]:
+def load_patterns(name_or_path: str) -> tuple[TextPair, list[TextPair]]:
     """Read the languages and patterns of a TOML file by its path, or of an included one by its name.
 
     Raises:
@@ -52,7 +52,7 @@ def load_patterns(name_or_path: str) -> tuple[Pair, list[Pair]]:
         raise DataError(f"{path}: {error}") from None
 
 
-def _pattern(sentence: str) -> Pair:
+def _pattern(sentence: str) -> TextPair:
     sides = sentence.split(BETWEEN)
     first, second = sides[0], sides[-1]
     kinds = sorted(PLACEHOLDER.findall(first))
@@ -68,7 +68,7 @@ def _pattern(sentence: str) -> Pair:
     return first, second
 
 
-def filled(pattern: Pair, languages: tuple[Writing, Writing], draw: Draw) -> Pair:
+def filled(pattern: TextPair, languages: tuple[Writing, Writing], draw: Draw) -> TextPair:
     """Fill a pattern with facts. Several facts of a kind are in the same order on both sides."""
     drawn: dict[str, list[Fact]] = {}
     for kind in PLACEHOLDER.findall(pattern[0]):
@@ -105,8 +105,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _pairs(
-    codes: Pair, patterns: list[Pair], names: list[str], seed: int, count: int
-) -> Iterator[Pair]:
+    codes: TextPair, patterns: list[TextPair], names: list[str], seed: int, count: int
+) -> Iterator[TextPair]:
     """Draw `count` patterns at random and fill them."""
     languages = writings()[codes[0]], writings()[codes[1]]
     draw = Draw(names, languages[0].streets + languages[1].streets, seed)

@@ -25,7 +25,7 @@ from itertools import chain
 from model.augment import derived
 from model.augment.derived import WORD, Span, Spans
 from model.augment.writing import Around, writings
-from model.data.pairs import Pair, find_pairs, iterate_pairs
+from model.data.pairs import TextPair, find_pairs, iterate_pairs
 from model.data.text import DataError
 
 PLACEHOLDERS = tuple(f"<p{number}>" for number in range(10))
@@ -44,7 +44,7 @@ MIN_LETTERS = 4
 """Minimum length of words with typing errors."""
 MAX_WORDS = 60
 """Maximum length of a side of pairs that are changed."""
-Change = Callable[[Pair], Pair | None]
+Change = Callable[[TextPair], TextPair | None]
 Place = tuple[Spans, str]
 """The spans that a placeholder replaces, and a format with `{}` for the placeholder."""
 
@@ -52,13 +52,13 @@ Place = tuple[Spans, str]
 class Forms:
     """Changes both sides of a pair in the same way; the draws are the same for the same seed."""
 
-    def __init__(self, languages: Pair, words: Mapping[str, frozenset[str]], seed: int) -> None:
+    def __init__(self, languages: TextPair, words: Mapping[str, frozenset[str]], seed: int) -> None:
         """`words` maps words of the first language to their translations that are single words."""
         by_code = writings()
         self._quotes = [by_code[code].quotes if code in by_code else () for code in languages]
         self._words = words
         self._random = random.Random(seed)
-        self._previous: Pair | None = None
+        self._previous: TextPair | None = None
         self._weights: dict[Change, int] = {
             self.capitals: 2,
             self.title_case: 1,
@@ -70,7 +70,7 @@ class Forms:
             self.with_placeholders: 8,
         }
 
-    def __call__(self, pair: Pair) -> Pair | None:
+    def __call__(self, pair: TextPair) -> TextPair | None:
         """Change the form of a pair; return None if the form drawn does not fit it."""
         if not _is_short(pair):
             return None
@@ -79,26 +79,26 @@ class Forms:
         self._previous = pair
         return None if changed == pair else changed
 
-    def capitals(self, pair: Pair) -> Pair:
+    def capitals(self, pair: TextPair) -> TextPair:
         """Change all letters to capitals."""
         return pair[0].upper(), pair[1].upper()
 
-    def title_case(self, pair: Pair) -> Pair:
+    def title_case(self, pair: TextPair) -> TextPair:
         """Capitalize each word."""
         first, second = (
             WORD.sub(lambda word: word[0][0].upper() + word[0][1:], side) for side in pair
         )
         return first, second
 
-    def without_mark(self, pair: Pair) -> Pair | None:
+    def without_mark(self, pair: TextPair) -> TextPair | None:
         """Remove the final punctuation."""
         return _with_end(pair, "")
 
-    def other_mark(self, pair: Pair) -> Pair | None:
+    def other_mark(self, pair: TextPair) -> TextPair | None:
         """Replace the final punctuation."""
         return _with_end(pair, self._random.choice(OTHER_MARKS))
 
-    def enclosed(self, pair: Pair) -> Pair:
+    def enclosed(self, pair: TextPair) -> TextPair:
         """Put the whole text, or one word, in quotes or brackets."""
         spans = self._aligned(pair)
         if spans and self._random.random() < 0.6:
@@ -113,12 +113,12 @@ class Forms:
         )
         return first, second
 
-    def listed(self, pair: Pair) -> Pair:
+    def listed(self, pair: TextPair) -> TextPair:
         """Make the text an item of a list."""
         mark = self._random.choice(LIST_MARKS)
         return f"{mark}{pair[0]}", f"{mark}{pair[1]}"
 
-    def joined(self, pair: Pair) -> Pair | None:
+    def joined(self, pair: TextPair) -> TextPair | None:
         """Append the pair to the previous one (Nguyen, Murray and Chiang, 2021)."""
         if self._previous is None:
             return None
@@ -126,7 +126,7 @@ class Forms:
         first, second = map(separator.join, zip(self._previous, pair, strict=True))
         return first, second
 
-    def with_placeholders(self, pair: Pair) -> Pair | None:
+    def with_placeholders(self, pair: TextPair) -> TextPair | None:
         """Put placeholders in place of words, around words, or at the start and end."""
         draw, places = self._random, list[Place]()
         spans = self._aligned(pair)
@@ -158,13 +158,13 @@ class Forms:
         first, second = (self._random.choice(quotes or (straight,)) for quotes in self._quotes)
         return first, second
 
-    def _edges(self, pair: Pair) -> tuple[Place, Place]:
+    def _edges(self, pair: TextPair) -> tuple[Place, Place]:
         """Return the places before a sentence, and after it or before its final punctuation."""
         num_marks = 1 if _ends_alike(pair) and self._random.random() < 0.6 else 0
         first, second = (len(side) - num_marks for side in pair)
         return (((0, 0), (0, 0)), "{} "), (((first, first), (second, second)), " {}")
 
-    def _aligned(self, pair: Pair) -> list[Spans]:
+    def _aligned(self, pair: TextPair) -> list[Spans]:
         """Return the spans of words that occur once on each side and translate each other, each word once."""
         first, second = map(_unique_words, pair)
         aligned: dict[Span, Spans] = {}
@@ -191,7 +191,7 @@ class Rough:
             self.spaces: 1,
         }
 
-    def __call__(self, pair: Pair) -> Pair | None:
+    def __call__(self, pair: TextPair) -> TextPair | None:
         """Add an error to the side of the pair; return None if it did not change."""
         if not _is_short(pair):
             return None
@@ -236,7 +236,7 @@ def copied(side: int) -> Change:
     return lambda pair: (pair[side], pair[side])
 
 
-def single_words(pairs: Iterable[Pair]) -> dict[str, frozenset[str]]:
+def single_words(pairs: Iterable[TextPair]) -> dict[str, frozenset[str]]:
     """Return the translations of words by pairs with one word on each side."""
     translations: dict[str, set[str]] = {}
     for first, second in pairs:
@@ -245,16 +245,16 @@ def single_words(pairs: Iterable[Pair]) -> dict[str, frozenset[str]]:
     return {word: frozenset(words) for word, words in translations.items()}
 
 
-def _is_short(pair: Pair) -> bool:
+def _is_short(pair: TextPair) -> bool:
     return max(len(side.split()) for side in pair) <= MAX_WORDS
 
 
-def _ends_alike(pair: Pair) -> bool:
+def _ends_alike(pair: TextPair) -> bool:
     """Check whether both sides end with the same punctuation mark."""
     return bool(END_MARK.search(pair[0])) and pair[0][-1:] == pair[1][-1:]
 
 
-def _with_end(pair: Pair, mark: str) -> Pair | None:
+def _with_end(pair: TextPair, mark: str) -> TextPair | None:
     """Replace the final punctuation of both sides with `mark`; return None unless it is the same on both."""
     if not _ends_alike(pair):
         return None

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict
 
 from model.augment import derived
 from model.augment.derived import BETWEEN, PLACEHOLDER, Span, Spans
-from model.data.pairs import Pair, find_pairs
+from model.data.pairs import TextPair, find_pairs
 from model.data.text import DataError
 
 LEXICONS = Path(__file__).parent / "lexicons"
@@ -34,7 +34,7 @@ class Entry:
 
     kind: str
     """The class of the entry."""
-    sides: Pair
+    sides: TextPair
     at_start: tuple[bool, bool]
     """For each language, whether the entry may only occur at the beginning of a line."""
 
@@ -48,7 +48,7 @@ class Entry:
         """Whether the entry is looked for in text."""
         return not self.placeholders and not any(self.at_start)
 
-    def spans(self, pair: Pair) -> Spans | None:
+    def spans(self, pair: TextPair) -> Spans | None:
         """Find the entry in both sides as whole words; return None unless it occurs exactly once in each."""
         spans_by_side = [
             [match.span() for match in re.finditer(rf"(?<!\w){re.escape(side)}(?!\w)", text)]
@@ -63,7 +63,7 @@ class Entry:
 class Lexicon:
     """Classes of entries that can replace each other."""
 
-    languages: Pair
+    languages: TextPair
     classes: dict[str, list[Entry]]
     parts: dict[str, list[Entry]] = field(default_factory=dict)
     """Classes that are used only by placeholders; their entries are not looked for."""
@@ -88,7 +88,7 @@ class Lexicon:
                     entries_by_word.setdefault(word[0], []).append(entry)
         return entries_by_word
 
-    def draw(self, kind: str, at_start: tuple[bool, bool], draw: random.Random) -> Pair:
+    def draw(self, kind: str, at_start: tuple[bool, bool], draw: random.Random) -> TextPair:
         """Draw an entry of a class and fill its placeholders.
 
         `at_start` says, for each language, whether the entry will be at the beginning of a line.
@@ -170,7 +170,7 @@ class Exchange:
         self.lexicon = lexicon
         self._random = random.Random(seed)
 
-    def __call__(self, pair: Pair) -> Pair | None:
+    def __call__(self, pair: TextPair) -> TextPair | None:
         """Replace all entries in a pair; return None if the pair has none or did not change."""
         places = []
         for entry, spans in self._places(pair):
@@ -182,7 +182,7 @@ class Exchange:
         )
         return None if (first, second) == pair else (first, second)
 
-    def _places(self, pair: Pair) -> Iterator[tuple[Entry, Spans]]:
+    def _places(self, pair: TextPair) -> Iterator[tuple[Entry, Spans]]:
         """Yield the entries that both sides have with their spans, the longest first, without overlaps."""
         candidates = [
             entry

@@ -20,7 +20,7 @@ from itertools import chain
 from pathlib import Path
 
 from model.augment import derived
-from model.data.pairs import Pair, find_pairs, iterate_pairs
+from model.data.pairs import TextPair, find_pairs, iterate_pairs
 from model.data.text import DataError
 
 WORD = re.compile(r"\w+")
@@ -54,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def find_names(pairs: Iterable[Pair]) -> list[str]:
+def find_names(pairs: Iterable[TextPair]) -> list[str]:
     """Return the capitalized words that are nearly always the same on both sides, sorted."""
     on_both: Counter[str] = Counter()
     on_one: Counter[str] = Counter()
@@ -82,7 +82,7 @@ class Exchange:
         self._followers = _followers(names)
         self._random = random.Random(seed)
 
-    def __call__(self, pair: Pair) -> Pair | None:
+    def __call__(self, pair: TextPair) -> TextPair | None:
         """Replace the names and numbers of a pair; return None if its sides share none.
 
         Names may have a final `s`, which is kept.

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from model.data.text import DataError, find_corpora, iterate_lines, written_whole
 
-Pair = tuple[str, str]
+TextPair = tuple[str, str]
 """A sentence in both languages, or both language codes."""
 
 
-def find_pairs(data: Path, languages: Pair) -> dict[str, tuple[Path, Path]]:
+def find_pairs(data: Path, languages: TextPair) -> dict[str, tuple[Path, Path]]:
     """Return the corpora of a data folder by name, with their files in the order of the languages.
 
     Raises:
@@ -20,7 +20,7 @@ def find_pairs(data: Path, languages: Pair) -> dict[str, tuple[Path, Path]]:
     return {name: (files[languages[0]], files[languages[1]]) for name, files in corpora.items()}
 
 
-def iterate_pairs(paths: tuple[Path, Path]) -> Iterator[Pair]:
+def iterate_pairs(paths: tuple[Path, Path]) -> Iterator[TextPair]:
     """Yield the lines of two files as pairs.
 
     Raises:
@@ -33,7 +33,7 @@ def iterate_pairs(paths: tuple[Path, Path]) -> Iterator[Pair]:
         yield lines[0][0], lines[1][0]
 
 
-def write_pairs(pairs: Iterable[Pair], targets: Sequence[Path]) -> int:
+def write_pairs(pairs: Iterable[TextPair], targets: Sequence[Path]) -> int:
     """Write each side to its file, and return the number of pairs."""
     written = 0
     with written_whole(targets) as (first_file, second_file):

@@ -23,7 +23,7 @@ Translate = Callable[[Sequence[str]], list[Translation]]
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class TranslatedWindow:
     """A translated window."""
 
     window: Window
@@ -48,7 +48,7 @@ def translated(
     translate: Translate,
     requests: int = REQUESTS,
     ahead: int = WINDOWS,
-) -> Generator[Done]:
+) -> Generator[TranslatedWindow]:
     """Translate the lines of every window, which a thread reads.
 
     Args:
@@ -112,7 +112,7 @@ def _submit(
     return _Pending(window, records, requests)
 
 
-def _finish(pending: _Pending) -> Done:
+def _finish(pending: _Pending) -> TranslatedWindow:
     """Wait for the translations of a window, and put them into its lines."""
     records, first = pending.records, pending.window.first
     lines = [record.line for record in records]
@@ -125,7 +125,7 @@ def _finish(pending: _Pending) -> Done:
                 problems[first + at] = translation.problem
             else:
                 lines[at] = records[at].translated(translation.text)
-    return Done(pending.window, lines, sentences, dict(sorted(problems.items())))
+    return TranslatedWindow(pending.window, lines, sentences, dict(sorted(problems.items())))
 
 
 def translated_each(translate: Translate, texts: Sequence[str]) -> list[Translation]:

@@ -12,7 +12,7 @@ from service.bulk.errors import BulkError
 from service.bulk.files import File, Wanted, files_of, fingerprint
 from service.bulk.journal import Journal, Place
 from service.bulk.progress import Progress
-from service.bulk.pump import Done, Translate, translated
+from service.bulk.pump import Translate, TranslatedWindow, translated
 from service.bulk.reader import Window, windows
 from service.bulk.writer import Writer
 
@@ -126,7 +126,7 @@ class _Output:
         self._writer: Writer | None = None
         self._saved_at = time.monotonic()
 
-    def write(self, done: Done) -> None:
+    def write(self, done: TranslatedWindow) -> None:
         """Write the next window."""
         writer = self._writer_of(done.window.file)
         writer.add(done.lines)

@@ -13,9 +13,9 @@ from service.errors import (
     TextTooLongError,
 )
 from service.errors import UnsupportedLanguageError as Unsupported
+from service.models.language_routes import LanguageRoutes, translate_along
 from service.models.loading import ServedModel
 from service.models.pooled_model import PooledModel
-from service.models.routes import Routes, translate_along
 from service.text.detector import Detection, Detector
 from service.text.languages import lookup, lookup_source
 from service.text.surrogates import unpaired_surrogate
@@ -77,8 +77,8 @@ class ModelSet:
         self.own, self.pooled, self.max_characters = models, pooled, max_characters
         self.active = _Active()
         """Requests in progress, except those to one model by name; see `num_active`."""
-        self.routes = Routes(self.described, pivot)
-        self.languages = self.routes.languages
+        self.language_routes = LanguageRoutes(self.described, pivot)
+        self.languages = self.language_routes.languages
         """The sorted targets of each source, by sorted source."""
         self.sources = list(self.languages)
         self.targets = sorted({target for targets in self.languages.values() for target in targets})
@@ -107,7 +107,7 @@ class ModelSet:
             if not own and not pooled:
                 return None
             self._parts[name] = ModelSet(
-                own, self.max_characters, () if own else pooled, self.routes.pivot
+                own, self.max_characters, () if own else pooled, self.language_routes.pivot
             )
         return self._parts[name]
 
@@ -257,7 +257,8 @@ class ModelSet:
             assert on_sentence is not None
             on_sentence(replace(sentence, text=indices[sentence.text]))
 
-        hops, own_texts = self.routes.find(*codes) or (), [texts[index] for index in indices]
+        hops = self.language_routes.find(*codes) or ()
+        own_texts = [texts[index] for index in indices]
         report_all = report if on_sentence is not None else None
         try:
             translations = await translate_along(hops, own_texts, options, timeout, report_all)
@@ -289,7 +290,7 @@ class ModelSet:
         if source == target:
             return [_Route(None, None)] * len(texts)
         if source != AUTO:
-            if self.routes.find(source, target) is None:
+            if self.language_routes.find(source, target) is None:
                 raise _unsupported(f"{source} to {target}", self.languages[source])
             return [_Route((source, target), None)] * len(texts)
         routes = []
@@ -308,7 +309,7 @@ class ModelSet:
         for guess in self.detector.detect(text):
             if guess.language == target:
                 return _Route(None, guess)
-            if self.routes.find(guess.language, target):
+            if self.language_routes.find(guess.language, target):
                 return _Route((guess.language, target), guess)
         raise Unsupported(f"{AUTO} to {target} is not supported")
 

@@ -17,7 +17,7 @@ _TOUCHING = re.compile(f"[{TOUCHING}]")
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
+class PiecewiseSentence:
     """A sentence that is translated in pieces."""
 
     sentence: Sentence

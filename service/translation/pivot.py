@@ -34,7 +34,7 @@ WINDOW = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class MatchedSentences:
     """Sentences of the first half and the corresponding ones of the second half: usually one each."""
 
     first: Sequence[TranslatedSentence]
@@ -86,7 +86,7 @@ class Lookahead:
         self._further = translator.preparation(direction, replace(options, target_prefix=""))
         self._translator, self._deadline = translator, deadline
 
-    async def translated(self, result: SentenceResult) -> Pair | None:
+    async def translated(self, result: SentenceResult) -> MatchedSentences | None:
         """Translate a sentence of the first half early; return None if this fails.
 
         The translation of the whole text decides: it may split sentences differently.
@@ -99,7 +99,7 @@ class Lookahead:
                 self.searcher, request, self._deadline, _at_once
             )
             translated = await sentences.translate(tasks)
-            return Pair([first], [translated[index] for index in range(len(tasks))])
+            return MatchedSentences([first], [translated[index] for index in range(len(tasks))])
         return None
 
 
@@ -108,11 +108,13 @@ async def _at_once(work: Callable[[Check], Result]) -> Result:
     return work(lambda: None)
 
 
-def pairs(first: Sequence[TranslatedSentence], second: Sequence[TranslatedSentence]) -> list[Pair]:
+def pairs(
+    first: Sequence[TranslatedSentence], second: Sequence[TranslatedSentence]
+) -> list[MatchedSentences]:
     """Match the sentences of a text's first half with those of its second half."""
     targets = [sentence.target.split() for sentence in first]
     sources = [sentence.source.split() for sentence in second]
-    i, j, matched = 0, 0, list[Pair]()
+    i, j, matched = 0, 0, list[MatchedSentences]()
     while i < len(first) or j < len(second):
         equal = [
             (num_first, num_second)
@@ -121,17 +123,17 @@ def pairs(first: Sequence[TranslatedSentence], second: Sequence[TranslatedSenten
             if target == source
         ]
         if not equal:
-            return [*matched, Pair(first[i:], second[j:])]
+            return [*matched, MatchedSentences(first[i:], second[j:])]
         num_first, num_second = min(equal, key=sum)
         if num_first or num_second:
             matched.append(
-                Pair(
+                MatchedSentences(
                     first[i : i + num_first],
                     second[j : j + num_second],
                 )
             )
         i, j = i + num_first + 1, j + num_second + 1
-        matched.append(Pair(first[i - 1 : i], second[j - 1 : j]))
+        matched.append(MatchedSentences(first[i - 1 : i], second[j - 1 : j]))
     return matched
 
 

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from service.engine.types import FinishReason
 from service.text.tokenizer import Tokenizers
 from service.translation.offload import Check
-from service.translation.pieces import Pieces
+from service.translation.pieces import PiecewiseSentence
 from service.translation.preparation import Preparation, Task
 from service.translation.searcher import Found, Searcher, Work
 from service.translation.types import Recovery, TranslatedSentence
@@ -17,7 +17,7 @@ from service.translation.unknown_words import UnknownWords
 
 Kind = TypeVar("Kind")
 Result = TypeVar("Result")
-Attempt = TypeVar("Attempt", Task, Pieces)
+Attempt = TypeVar("Attempt", Task, PiecewiseSentence)
 MAX_PIECES = 2_000
 """Limit per request for sentences that are translated in pieces; each piece costs a search."""
 Translated = dict[int, TranslatedSentence]
@@ -204,17 +204,17 @@ class SentenceTranslator:
         """Translate sentences in pieces around their protected parts, up to MAX_PIECES in all."""
         remaining = MAX_PIECES
 
-        def prepare(sentence: TranslatedSentence) -> Pieces | None:
+        def prepare(sentence: TranslatedSentence) -> PiecewiseSentence | None:
             nonlocal remaining
             split_sentence = sentence.sentence.in_pieces(sentence.rejected)
             if split_sentence is None or len(split_sentence.stand_ins) >= remaining:
                 return None
-            pieces = Pieces.of(split_sentence, self._request)
+            pieces = PiecewiseSentence.of(split_sentence, self._request)
             remaining -= len(pieces.work)
             return pieces
 
         def read(
-            sentence: TranslatedSentence, pieces: Pieces, found: list[Found]
+            sentence: TranslatedSentence, pieces: PiecewiseSentence, found: list[Found]
         ) -> TranslatedSentence:
             target = pieces.joined([texts[0] for texts in self._texts(pieces.cores, found)])
             return replace(sentence, sentence=pieces.sentence, targets=(target,), recovery="pieces")

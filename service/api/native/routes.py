@@ -89,8 +89,9 @@ async def list_languages(models: ModelsDependency) -> list[Language]:
             code=code,
             name=languages.name(code),
             targets=targets,
-            unloaded=models.routes.unloaded(code) or None,
-            via=dict.fromkeys(models.routes.pivoted[code], models.routes.pivot) or None,
+            unloaded=models.language_routes.unloaded(code) or None,
+            via=dict.fromkeys(models.language_routes.pivoted[code], models.language_routes.pivot)
+            or None,
         )
         for code, targets in models.languages.items()
     ]

@@ -5,7 +5,7 @@ People and models write such marks, especially in languages that put no spaces b
 
 import re
 
-from service.text.rules.pairs import Pair, as_tags
+from service.text.rules.pairs import MarkPair, as_tags
 from service.text.run import Run
 from service.text.words import TOUCHING
 
@@ -40,6 +40,6 @@ def _is_meant(match: re.Match[str]) -> bool:
     )
 
 
-def _pair(match: re.Match[str]) -> Pair:
+def _pair(match: re.Match[str]) -> MarkPair:
     mark, (first, last) = match["mark"], match.span(2)
     return (match.start(), first, mark), (last, match.end(), mark)

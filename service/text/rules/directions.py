@@ -2,7 +2,7 @@
 
 import re
 
-from service.text.rules.pairs import Pair, as_tags
+from service.text.rules.pairs import MarkPair, as_tags
 from service.text.rules.rule import Rule
 from service.text.run import Run
 
@@ -24,7 +24,7 @@ class Directions(Rule):
         """Return the run with its pairs of direction marks as tags."""
         if run.text.isascii() or not _OPENING.search(run.text):
             return run
-        pairs: list[Pair] = []
+        pairs: list[MarkPair] = []
         for match in run.between_tags(_PAIRS.finditer):
             first, last = match.start(), match.end() - 1
             pairs.append(((first, first + 1, run.text[first]), (last, last + 1, run.text[last])))

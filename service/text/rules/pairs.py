@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from service.text.run import Place, Run, Tag
 
-Pair = tuple[Place, Place]
+MarkPair = tuple[Place, Place]
 """The places of the opening and the closing mark, and how each is written in the translation."""
 
 
-def as_tags(run: Run, pairs: Sequence[Pair]) -> Run:
+def as_tags(run: Run, pairs: Sequence[MarkPair]) -> Run:
     """Convert pairs, in order, to tags, except those with a protected mark.
 
     A mark follows other tags at the same place.

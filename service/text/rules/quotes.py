@@ -9,7 +9,7 @@ from typing import Self
 
 import regex
 
-from service.text.rules.pairs import Pair, as_tags
+from service.text.rules.pairs import MarkPair, as_tags
 from service.text.rules.rule import Rule, Setting
 from service.text.run import Run, Tag, replaced
 from service.text.segmenter import has_letter
@@ -90,7 +90,7 @@ class Quotes(Rule):
 
     def _unquoted(self, run: Run) -> Run:
         """Convert quotes around words."""
-        pairs: list[Pair] = []
+        pairs: list[MarkPair] = []
         as_words = [(one.begin, one.end, "x" * (one.end - one.begin)) for one in run.protected]
         for match in replace(run, text=replaced(run.text, as_words)).between_tags(_QUOTED.finditer):
             first, last = match.span()

@@ -6,13 +6,13 @@ import pytest
 
 from model.augment.context import Exchange, find_slots, main, new_words
 from model.augment.ding import Entry
-from model.data.pairs import Pair
+from model.data.pairs import TextPair
 
 CAT = Entry(["Katze {f}"], ["cat", "kitty"])
 NOTHING = frozenset[str](), frozenset[str]()
 
 
-def exchange(pair: Pair, *entries: Entry, new: Entry, source: int = 0) -> Pair | None:
+def exchange(pair: TextPair, *entries: Entry, new: Entry, source: int = 0) -> TextPair | None:
     """Exchange a word of a pair, with `entries` as the dictionary and `new` as the only replacement."""
     ranks = tuple({word.lower(): 0 for text in side for word in text.split()} for side in new)
     words = new_words([new], source, NOTHING, (ranks[0], ranks[1]))
@@ -49,7 +49,7 @@ def exchange(pair: Pair, *entries: Entry, new: Entry, source: int = 0) -> Pair |
     ],
 )
 def test_a_word_is_replaced_by_one_of_the_same_kind_and_agreement_is_preserved(
-    pair: Pair, entry: Entry, new: Entry, wanted: Pair
+    pair: TextPair, entry: Entry, new: Entry, wanted: TextPair
 ) -> None:
     assert exchange(pair, entry, new=new) == wanted
 
@@ -66,7 +66,7 @@ def test_a_word_is_replaced_by_one_of_the_same_kind_and_agreement_is_preserved(
     ],
     ids=["no translation", "another gender", "twice", "two translations", "two words", "a name"],
 )
-def test_a_word_that_does_not_fit_is_not_inserted(pair: Pair, new: Entry) -> None:
+def test_a_word_that_does_not_fit_is_not_inserted(pair: TextPair, new: Entry) -> None:
     assert exchange(pair, CAT, new=new) is None
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from model.augment.forms import Change, Forms, Rough, main, single_words
-from model.data.pairs import Pair
+from model.data.pairs import TextPair
 
 PAIR = ("Wien mag Tom.", "Tom likes Vienna.")
 TRANSLATED = {"Wien": "Vienna", "Tom": "Tom"}
@@ -21,7 +21,7 @@ def forms(*languages: str, seed: int = 1) -> Forms:
     return Forms((languages[0], languages[1]) if languages else ("de", "en"), WORDS, seed)
 
 
-def all_of(change: Change, pair: Pair = PAIR) -> set[Pair]:
+def all_of(change: Change, pair: TextPair = PAIR) -> set[TextPair]:
     """Return the results of five hundred draws for a pair."""
     return {made for _ in range(500) if (made := change(pair))}
 
@@ -49,7 +49,7 @@ def test_case_and_punctuation_change_alike_on_both_sides() -> None:
 
 
 @pytest.mark.parametrize("pair", [("Ja.", "Yes"), ("Ja", "Yes."), ("Ja.", "Yes!"), ("Ja", "Yes")])
-def test_final_punctuation_that_differs_between_the_sides_is_unchanged(pair: Pair) -> None:
+def test_final_punctuation_that_differs_between_the_sides_is_unchanged(pair: TextPair) -> None:
     assert not all_of(forms().without_mark, pair)
     assert not all_of(forms().other_mark, pair)
 

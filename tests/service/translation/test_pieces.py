@@ -5,7 +5,7 @@ import doctest
 import pytest
 
 from service.translation import pieces
-from service.translation.pieces import Pieces, piece
+from service.translation.pieces import PiecewiseSentence, piece
 from tests.service.text.pipelines import take_apart
 
 
@@ -37,5 +37,5 @@ def test_pieces_are_joined_by_the_rules_of_the_target_language(
     assert sentence is not None
     parts = sentence.pieces
     assert [parts[place].strip(" ,。") for place in (0, 2)] == cores
-    found = Pieces(sentence, parts, [0, 2], cores, [])
+    found = PiecewiseSentence(sentence, parts, [0, 2], cores, [])
     assert sentence.readable(found.joined(translations)) == joined

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from service.api.middleware.pieces import PIECE_BYTES, Pieces
+from service.api.middleware.split_bodies import PIECE_BYTES, SplitBodies
 
 
 @pytest.mark.parametrize("size", [0, 1, PIECE_BYTES, PIECE_BYTES + 1, 3 * PIECE_BYTES])
@@ -24,7 +24,7 @@ def test_a_large_answer_is_sent_in_small_pieces(size: int, more: bool) -> None:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    asyncio.run(Pieces(app)({"type": "http"}, receive, send))
+    asyncio.run(SplitBodies(app)({"type": "http"}, receive, send))
     start, *pieces = sent
     assert start["type"] == "http.response.start"
     assert b"".join(piece["body"] for piece in pieces) == body

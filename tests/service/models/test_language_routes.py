@@ -9,9 +9,9 @@ import pytest
 
 from service.errors import ModelUnavailableError
 from service.metrics import Metrics
+from service.models.language_routes import Hop, translate_along
 from service.models.loading import ServedModel
 from service.models.model_set import ModelSet
-from service.models.routes import Hop, translate_along
 from service.translation.searcher import Found, Work
 from tests.service.translating import OPTIONS, TEXTS, outcomes
 

@@ -30,7 +30,7 @@ class Hop:
     direction: Direction
 
 
-class Routes:
+class LanguageRoutes:
     """All routes between the languages of some models, by BCP 47 codes, whatever codes the models use."""
 
     def __init__(self, models: Sequence[ServedModel | PooledModel], pivot: str = "") -> None:

@@ -6,7 +6,7 @@ PIECE_BYTES = 65_536
 """Size of a piece, which may be buffered before the client reads."""
 
 
-class Pieces:
+class SplitBodies:
     """Sends a larger body in pieces, each after the one before has been written."""
 
     def __init__(self, app: ASGIApp) -> None:
