@@ -131,22 +131,28 @@ class Batch:
         ]
         return refused
 
-    def decode(self, max_steps: int, stop_after: int, is_alone: bool = False) -> Decoded:
+    def decode(
+        self,
+        max_steps: int,
+        stop_after: int,
+        is_alone: bool = False,
+        before_run: Callable[[], None] = lambda: None,
+    ) -> Decoded:
         """Decode at most `max_steps` steps, fewer once `stop_after` sentences are finished.
 
-        A sentence that `is_alone` in the engine may use all cores.
+        A sentence that `is_alone` in the engine may use all cores. `before_run` is called as late as possible
+        before the decoder runs, which releases Python's lock.
 
         Raises:
             ValueError: the graph returned invalid values for every sentence.
         """
-        runner = self.single_sequence_runner if is_alone else self.runner
-        if runner is not self._last_runner:
-            self._release_memory()
-            self._last_runner = runner
+        runner = self._runner_for(is_alone)
         steps = min(max_steps, *(row.search.steps_allowed for row in self._rows))
         plan = RunPlan(steps, stop_after, self._banned())
         started = time.perf_counter()
-        run = packing.decode(runner, self._state, self._caches, self._sources.arrays, plan)
+        run = packing.decode(
+            runner, self._state, self._caches, self._sources.arrays, plan, before_run
+        )
         seconds = time.perf_counter() - started
         plausible = plausible_rows(self._state, run, steps, self.special.vocab_size)
         self._state, self._caches, steps_taken = run.state, run.caches, len(run.scores)
@@ -175,6 +181,14 @@ class Batch:
         finished = [(sequence, found) for sequence, found in finished if found]
         unscored = [row.sequence for row in done if row.unscored]
         return Decoded(finished, failed, unscored, steps_taken, seconds, rerank_seconds)
+
+    def _runner_for(self, is_alone: bool) -> ModelRunner:
+        """Return the runner of the next run; if it is another than before, release that one's memory."""
+        runner = self.single_sequence_runner if is_alone else self.runner
+        if runner is not self._last_runner:
+            self._release_memory()
+            self._last_runner = runner
+        return runner
 
     def retire(self, leaves: Callable[[DecodingSequence], bool]) -> list[DecodingSequence]:
         """Remove and return the sentences for which `leaves` is true."""

@@ -8,7 +8,7 @@ Shapes: B sentences, K beams, G packs of n sentences, L cache entries of a pack,
 or a sentence each), S source positions of such a row.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -47,10 +47,12 @@ def decode(
     caches: Caches | None,
     cross: Sequence[NDArray[np.floating]],
     plan: RunPlan,
+    before_run: Callable[[], None] = lambda: None,
 ) -> DecoderRun:
-    """Pack the sentences, decode the steps of `plan`, and unpack the result."""
+    """Pack the sentences, call `before_run`, decode the steps of `plan`, and unpack the result."""
     packing = pack(state)
     packed_plan = replace(plan, banned=packing.queries(plan.banned))
+    before_run()
     run = runner.decode(packing.state, caches, cross, packed_plan)
     return packing.unpack(state, run)
 
@@ -92,52 +94,70 @@ class Packing:
 
 
 def pack(state: DecoderState) -> Packing:
-    """Pack the sentences so that the run costs the least."""
+    """Pack the sentences so that the run costs the least.
+
+    Items are moved by masks, for which numpy keeps Python's lock. It releases the lock for index arrays, and
+    then waits until another thread gives it back.
+    """
     live: NDArray[np.bool_] = state.ancestors.max(axis=1) > MASKED / 2  # [B, L']
-    rows, width = state.ids.shape
-    order, size, source_size = _arrange(live.sum(axis=1), state.rows["source_length"], width)
+    counts, width = live.sum(axis=1), state.ids.shape[1]
+    order, size, source_size = _arrange(counts, state.rows["source_length"], width)
 
-    entries = _Layout(live[order], size)
-    sentence = order[entries.place]
-    ancestors = np.full((rows // size, size, width, entries.width), MASKED, np.float32)
-    member = entries.place % size
-    ancestors[entries.at, member, :, entries.column] = state.ancestors[sentence, :, entries.old]
+    rows = state.rows[order]
+    entries = _Layout(live[order], counts[order], size)
+    ancestors = np.full((len(rows), width, entries.width), MASKED, np.float32)
+    ancestors[_of_each_beam(entries.own, width)] = state.ancestors[order][
+        _of_each_beam(entries.present, width)
+    ]
 
-    lengths = state.rows["source_length"][order]
-    positions = _Layout(np.arange(lengths.max()) < lengths[:, None], source_size)
-    bias = np.full((rows, positions.width), MASKED, np.float32)
-    bias[positions.place, positions.column] = 0
+    lengths = rows["source_length"]
+    positions = _Layout(np.arange(lengths.max()) < lengths[:, None], lengths, source_size)
+    bias = np.full((len(rows), positions.width), MASKED, np.float32)
+    bias[positions.own] = 0
 
     packed = PackedState(
-        state.rows[order],
+        rows,
         state.ids[order],
         state.cum_log_probs[order],
-        ancestors.reshape(rows // size, size * width, entries.width),
-        entries.spread(state.rows["cache"][sentence]),
+        ancestors.reshape(len(rows) // size, size * width, entries.width),
+        entries.spread(np.repeat(rows["cache"], entries.counts)),
         entries.spread(entries.old),
-        positions.spread(state.rows["source"][order[positions.place]]),
+        positions.spread(np.repeat(rows["source"], lengths)),
         positions.spread(positions.old),
         bias,
     )
     return Packing(packed, order, np.argsort(order))
 
 
+def _of_each_beam(mask: NDArray[np.bool_], width: int) -> NDArray[np.bool_]:
+    """Repeat a mask [B, N] for each of `width` beams, [B, K, N]."""
+    return mask[:, None].repeat(width, axis=1)
+
+
 class _Layout:
     """Moves the items of B rows into the rows of G packs: the old and the new place of each item."""
 
-    def __init__(self, present: NDArray[np.bool_], size: int) -> None:
-        """Pack the items that are `present` [B, N], `size` rows to a pack."""
-        self.packs = len(present) // size
-        self.place, self.old = np.nonzero(present)
-        self.at = self.place // size
-        firsts = np.searchsorted(self.at, np.arange(self.packs))
-        self.column = np.arange(len(self.at)) - firsts[self.at]
-        self.width = max(1, -(-(int(self.column.max(initial=-1)) + 1) // ROUND)) * ROUND
+    def __init__(self, present: NDArray[np.bool_], counts: Ints, size: int) -> None:
+        """Pack the items that are `present` [B, N], `counts` [B] in each row, `size` rows to a pack."""
+        self.present, self.counts = present, counts
+        self.old = np.arange(present.shape[1])[None].repeat(len(present), axis=0)[present]
+        """Column of each item."""
+        in_pack = counts.reshape(-1, size)
+        ends = in_pack.cumsum(axis=1)
+        longest = int(ends[:, -1].max())
+        self.width = max(1, -(-longest // ROUND)) * ROUND
+        """Columns of a pack."""
+        columns = np.arange(self.width)
+        self.filled = columns < ends[:, -1:]
+        """Whether a place in a pack has an item: [G, width]."""
+        before = (ends - in_pack).reshape(-1, 1)
+        self.own = (columns >= before) & (columns < ends.reshape(-1, 1))
+        """Whether a place in the pack of a row has an item of that row: [B, width]."""
 
     def spread(self, values: Ints) -> Ints:
         """Put one value per item at its new place, [G, width]; other places are 0."""
-        spread = np.zeros((self.packs, self.width), np.int64)
-        spread[self.at, self.column] = values
+        spread = np.full(self.filled.shape, 0, np.int64)
+        spread[self.filled] = values
         return spread
 
 

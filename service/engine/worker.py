@@ -124,15 +124,15 @@ class Worker:
         self._admit(schedule)
         encode_seconds = time.perf_counter() - before_encode
         rows = len(self.batch)
-        self._deliver()
         if not rows:
+            self._deliver()
             return
         others_wait = shared.scheduler.num_waiting > 0
         is_alone = rows == 1 == shared.scheduler.num_running and not others_wait
         steps, stop_after = step_budget(
             shared.config, rows, self.step_seconds, others_wait=others_wait, is_alone=is_alone
         )
-        decoded = self.batch.decode(steps, stop_after, is_alone)
+        decoded = self.batch.decode(steps, stop_after, is_alone, self._deliver)
         self.step_seconds = max(decoded.run_seconds, 1e-6) / decoded.steps
         self._take(decoded)
         in_model = encode_seconds + decoded.run_seconds + decoded.rerank_seconds

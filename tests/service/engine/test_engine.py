@@ -5,15 +5,26 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError as FutureCancelled
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from service import errors
+from service.engine import packing
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
-from service.engine.types import DecodingOptions, FinishReason, Floats, Ints, StepStats
+from service.engine.model_runner import PackedRun
+from service.engine.types import (
+    DecoderState,
+    DecodingOptions,
+    DecodingSequence,
+    FinishReason,
+    Floats,
+    Ints,
+    StepStats,
+)
 from tests.fakes import SPECIAL, EchoRunner, echo_of, echo_source
 from tests.waiting import wait_until
 
@@ -164,6 +175,36 @@ def test_results_are_delivered_even_if_encoding_the_next_sentences_fails() -> No
         with pytest.raises(errors.StepFailedError):
             bad.future.result(60)
         assert engine.is_alive, "it has just translated a good one"
+
+
+def test_results_are_delivered_between_packing_and_the_next_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runner, pack = EchoRunner(), packing.pack
+    decode = runner.decode
+    seen: list[tuple[str, bool]] = []
+    sequences: list[DecodingSequence] = []
+
+    def see(what: str) -> None:
+        if engine.num_running == 1 == len(engine._workers[0].batch):  # only the second is left
+            seen.append((what, sequences[0].future.done()))
+
+    def packed(state: DecoderState) -> packing.Packing:
+        see("packing")
+        return pack(state)
+
+    def decoded(*arguments: Any) -> PackedRun:
+        see("run")
+        return decode(*arguments)
+
+    monkeypatch.setattr(packing, "pack", packed)
+    monkeypatch.setattr(runner, "decode", decoded)
+    runner.hold.clear()
+    with running(runner) as engine:
+        sequences += engine.submit([(echo_source(n), GREEDY) for n in (2, 40)])
+        runner.hold.set()
+        sequences[1].future.result(60)
+    assert seen[:2] == [("packing", False), ("run", True)]
 
 
 def test_an_error_outside_a_step_fails_all_futures() -> None:
