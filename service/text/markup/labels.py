@@ -1,4 +1,4 @@
-"""Splits runs that consist only of the labels of a path, so that their order is kept: File → Save as.
+"""Splits runs that consist only of the labels of a path or list, so that none is lost: File → Save, Yes|No.
 
 A path within a sentence is not split. Two words with two dots between them are labels, too: Monday..Friday.
 """
@@ -23,7 +23,7 @@ _TYPED = "<?-{1,3}>|={1,2}>|<-{1,3}"
 _BETWEEN = regex.compile(
     rf"""
       (?<=\S)[ \u00a0]++(?:[{_ARROWS}]\ufe0f?|{_TYPED})[ \u00a0]++(?=\S)
-    | (?<=\w)[{_ARROWS}](?=\w)
+    | (?<=\w)[{_ARROWS}](?=\w) | (?<=[^\s|])\|(?=[^\s|])
     | (?<=\S)[ \u00a0]++[»›|][ \u00a0]++(?=\S)
     """,
     regex.VERBOSE,

@@ -1,6 +1,6 @@
-"""Recognizes emphasis that is text to Markdown, because a letter follows: **Note:**this, **注意：**这.
+"""Recognizes emphasis that is text to Markdown: **Note:**this, **注意：**这, and that of wikis, '''bold'''.
 
-People and models write such marks, especially in languages that put no spaces between words.
+People and models write marks that touch a letter, especially in languages that put no spaces between words.
 """
 
 import re
@@ -14,16 +14,28 @@ _LONGEST = 300
 _MARKED = re.compile(
     rf"(?P<mark>\*\*|~~|__)(?=\S)((?:(?!(?P=mark))[^\n]){{1,{_LONGEST}}}+)(?<=\S)(?P=mark)"
 )
+_IN_WORD = rf"(?:[^\W{TOUCHING}]|')"
 _COLONS = ":："
 _APART = re.compile(rf"[\s{TOUCHING}]?")
 """What must be outside one of two marks, unless a colon is inside: otherwise, 2**(n)**k would match."""
 _TWO_LETTERS = re.compile(rf"[^\W\d_{TOUCHING}]{{2}}")
+_OF_WIKIS = re.compile(
+    rf"""
+    (?<!{_IN_WORD})(?P<mark>'{{2,3}}+)(?![\s'])
+    ((?:[^'\n]|'(?!')){{1,{_LONGEST}}}+)
+    (?<!\s)(?P=mark)(?!{_IN_WORD})
+    """,
+    re.VERBOSE,
+)
 
 
 def as_emphasis(run: Run) -> Run:
     """Convert such marks to tags, unless this would join two words."""
     matches = run.between_tags(_MARKED.finditer)
-    return as_tags(run, [_pair(match) for match in matches if _is_meant(match)])
+    run = as_tags(run, [_pair(match) for match in matches if _is_meant(match)])
+    if "''" not in run.text:
+        return run
+    return as_tags(run, [_pair(match) for match in run.between_tags(_OF_WIKIS.finditer)])
 
 
 def _is_meant(match: re.Match[str]) -> bool:

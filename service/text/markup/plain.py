@@ -16,7 +16,7 @@ from service.text.markup.nesting import MAX_NESTING, depth
 from service.text.markup.run_builder import RunBuilder
 from service.text.run import Run
 
-_MARK, _COLUMNS = re.compile(r"[`*_~<\[\\|{\t]"), "   "
+_MARK, _COLUMNS, _OF_WIKI = re.compile(r"[`*_~<\[\\|{\t]"), "   ", "''"
 _BEGIN = r" {0,3}(?:[-+>#=]|\d{1,9}[.)])| {4}"
 _FIRST_LINE, _LINE = re.compile(_BEGIN), re.compile(rf"[\n\r](?:{_BEGIN})")
 """Signs that texts without Markdown rarely have; each search takes a fraction of a microsecond."""
@@ -46,7 +46,7 @@ def parse(text: str) -> list[str | Run]:
 def _parse(text: str) -> list[str | Run]:
     """Parse a text that is neither a message nor subtitles."""
     run = Run(text)
-    is_plain = run.is_of_words or not (_MARK.search(text) or _COLUMNS in text or _LINE.search(text))
+    is_plain = run.is_of_words or not _has_signs(text)
     if is_plain and not _FIRST_LINE.match(text):
         return [run]
     front = match[0] if (match := _FRONT_MATTER.match(text)) else ""
@@ -58,6 +58,11 @@ def _parse(text: str) -> list[str | Run]:
         [one] if isinstance(one, str) else cut(subtitles.tagged(as_emphasis(one))) for one in pieces
     )
     return list(chain.from_iterable(cut_up))
+
+
+def _has_signs(text: str) -> bool:
+    """Check whether a text has signs that those without markup rarely have, except at its beginning."""
+    return bool(_MARK.search(text) or _COLUMNS in text or _OF_WIKI in text or _LINE.search(text))
 
 
 class _Gatherer:

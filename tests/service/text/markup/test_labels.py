@@ -30,6 +30,8 @@ def numbered(text: str, form: Format) -> tuple[list[str], str]:
         ("Kapitola 1 » (Nový) » Začiatok", ["Kapitola 1", "Nový", "Začiatok"], "0 » (1) » 2"),
         ("设置→隐私与安全", ["设置", "隐私与安全"], "0→1"),
         ("pondělí..pátek", ["pondělí", "pátek"], "0..1"),
+        ("Po|Út|St", ["Po", "Út", "St"], "0|1|2"),
+        ("jeden soubor|%n souborů|", ["jeden soubor", "Tom souborů|"], "0|1"),
         ("Da | hier\n- Eins → Zwei", ["Da", "hier", "Eins", "Zwei"], "0 | 1\n- 2 → 3"),
     ],
 )

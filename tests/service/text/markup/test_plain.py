@@ -85,6 +85,13 @@ def test_the_examples_in_docstrings_are_right() -> None:
         ("好**Rot**b **(neu)**es", "好Rotb (neu)es", [(1, "**"), (4, "**"), (6, "**"), (11, "**")]),
         ("ja**nein!**ja __name__!", "ja**nein!**ja __name__!", []),
         (
+            "Das ''ist'' '''Köln'''.",
+            "Das ist Köln.",
+            [(4, "''"), (7, "''"), (8, "'''"), (12, "'''")],
+        ),
+        ("'''北京'''是''首都''。", "北京是首都。", [(0, "'''"), (2, "'''"), (3, "''"), (5, "''")]),
+        ("6'2'' and 7'', rock '' roll ''", "6'2'' and 7'', rock '' roll ''", []),
+        (
             "<v.laut Frau Müller><c.gelb>Das</c> ist <00:01.500>gut</v>",
             "Das ist gut",
             [
