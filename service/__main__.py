@@ -5,7 +5,6 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from types import FrameType
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
@@ -15,9 +14,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Serve, by default with the process's own arguments; return the exit status."""
     for number in STOP_SIGNALS:
         signal.signal(number, _leave)
-    with suppress(AttributeError):  # Windows has no such signal
-        # SIGHUP means reload; before there is something to reload, its default would end the process
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    # SIGHUP means reload; before there is something to reload, its default would end the process
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     gc.disable()  # until `tune_garbage_collection`: startup makes hardly any garbage
     from service import process  # late, as it takes most of a second
 

@@ -148,12 +148,12 @@ def _failure_of(store: ModelStore) -> str | None:
 
 @contextmanager
 def _reloading_on_hangup(store: ModelStore) -> Iterator[None]:
-    """Reload the bundles on SIGHUP, on systems that have this signal."""
+    """Reload the bundles on SIGHUP."""
     try:
         loop, previous = asyncio.get_running_loop(), signal.getsignal(signal.SIGHUP)
         loop.add_signal_handler(signal.SIGHUP, lambda: loop.run_in_executor(None, _reload, store))
-    except (AttributeError, NotImplementedError, RuntimeError, ValueError):
-        yield  # on Windows, or outside the main thread
+    except (RuntimeError, ValueError):  # outside the main thread
+        yield
         return
     try:
         yield

@@ -6,6 +6,7 @@ other requests.
 """
 
 import logging
+import resource
 import time
 from contextlib import suppress
 from functools import partial
@@ -114,10 +115,6 @@ def limit_for(max_connections: int) -> int:
 
     The soft limit on open files is raised if necessary. A reduced number is logged as a warning.
     """
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit
-        return max_connections
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = max_connections + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < needed:

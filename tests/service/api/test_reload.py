@@ -63,7 +63,6 @@ def test_bundles_are_selected_by_direction(settings: Settings, tmp_path: Path) -
         assert 'attendant_model_info{bundle="from-german",precision="fp32"' in metrics
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there is no such signal")
 def test_the_handler_of_sighup_is_restored(settings: Settings) -> None:
     app = create_app(with_bundles(settings, TINY_BUNDLE))
 
