@@ -56,32 +56,32 @@ class Bpe:
     def _merged(self, symbols: list[str]) -> Iterator[str]:
         """Apply the merges, each to all its occurrences from left to right, in O(n log n) for n symbols."""
         size = len(symbols)
-        before, behind = list(range(-1, size - 1)), list(range(1, size + 1))
-        found: list[tuple[int, int]] = []
+        previous, following = list(range(-1, size - 1)), list(range(1, size + 1))
+        queue: list[tuple[int, int]] = []
 
-        def rank_at(at: int) -> int | None:
-            if not symbols[at] or behind[at] == size:
+        def rank_at(index: int) -> int | None:
+            if not symbols[index] or following[index] == size:
                 return None
-            return self._ranks.get((symbols[at], symbols[behind[at]]))
+            return self._ranks.get((symbols[index], symbols[following[index]]))
 
-        def note(at: int) -> None:
-            if at >= 0 and (rank := rank_at(at)) is not None:
-                heapq.heappush(found, (rank, at))
+        def note(index: int) -> None:
+            if index >= 0 and (rank := rank_at(index)) is not None:
+                heapq.heappush(queue, (rank, index))
 
-        for at in range(size):
-            note(at)
-        while found:
-            rank = found[0][0]
-            places = []
-            while found and found[0][0] == rank:
-                places.append(heapq.heappop(found)[1])
-            for at in places:
-                if rank_at(at) == rank:  # unless one of the two has been merged with another symbol
-                    other = behind[at]
-                    symbols[at], symbols[other] = symbols[at] + symbols[other], ""
-                    behind[at] = behind[other]
-                    if behind[at] < size:
-                        before[behind[at]] = at
-                    note(before[at])
-                    note(at)
+        for index in range(size):
+            note(index)
+        while queue:
+            rank = queue[0][0]
+            indices = []
+            while queue and queue[0][0] == rank:
+                indices.append(heapq.heappop(queue)[1])
+            for index in indices:
+                if rank_at(index) == rank:  # neither has been merged with another symbol
+                    next_index = following[index]
+                    symbols[index], symbols[next_index] = symbols[index] + symbols[next_index], ""
+                    following[index] = following[next_index]
+                    if following[index] < size:
+                        previous[following[index]] = index
+                    note(previous[index])
+                    note(index)
         return filter(None, symbols)

@@ -34,7 +34,7 @@ class Certainty:
         """Load the evidence for two languages, whose codes may have any form that models use."""
         self._evidence = evidence()
         label_of, words = self._evidence.label_of, self._evidence.words
-        self._label, self._other = (label_of(one) or one for one in (language, rather_than))
+        self._label, self._other = (label_of(code) or code for code in (language, rather_than))
         self._has_tables = {self._label, self._other}.issubset(words.languages)
         self._telling = (
             words.telling(self._label, self._other, LEAD) if self._has_tables else frozenset()
@@ -55,9 +55,9 @@ class Certainty:
         share = self._evidence.share(words, self._label)
         if self._has_tables:
             return share >= SHARE
-        least = SHARE_ALONE if is_written_in(self._other, script) else SHARE
+        min_share = SHARE_ALONE if is_written_in(self._other, script) else SHARE
         length = max(length_in_words(words, script), 0 if script in UNSPACED else len(words))
-        return share >= least and length >= WORDS
+        return share >= min_share and length >= WORDS
 
     def _is_clear_from_words(self, normal: str) -> bool:
         """Check whether the words, by their weights in both languages, are sufficient evidence."""
@@ -65,6 +65,8 @@ class Certainty:
         if len(words) < WORDS or self._telling.isdisjoint(words):
             return False
         weights = self._evidence.words.weights_in(words, self._label, self._other)
-        leads = [max(-MAX_LEAD, min(here - there, MAX_LEAD)) for here, there in weights]
+        leads = [
+            max(-MAX_LEAD, min(weight - other_weight, MAX_LEAD)) for weight, other_weight in weights
+        ]
         num_against = sum(lead <= -LEAD for lead in leads)
         return sum(leads) >= LEAD * len(leads) and num_against <= AGAINST * len(leads)

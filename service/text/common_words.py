@@ -31,8 +31,8 @@ class CommonWords:
             entry = self.entries.get(word)
             if entry:
                 num_known += 1
-                for at in range(0, len(entry), 2):
-                    sums[entry[at]] += entry[at + 1]
+                for index in range(0, len(entry), 2):
+                    sums[entry[index]] += entry[index + 1]
         return sums, num_known
 
     def telling(self, language: str, other: str, lead: int) -> frozenset[str]:
@@ -44,7 +44,9 @@ class CommonWords:
         words = self.frequent.get(language, ())
         weights = self.weights_in(words, language, other)
         return frozenset(
-            word for word, (here, there) in zip(words, weights, strict=True) if here - there >= lead
+            word
+            for word, (weight, other_weight) in zip(words, weights, strict=True)
+            if weight - other_weight >= lead
         )
 
     def weights_in(self, words: Iterable[str], language: str, other: str) -> list[tuple[int, int]]:
@@ -53,17 +55,17 @@ class CommonWords:
         Raises:
             ValueError: one of the languages has no table.
         """
-        first, second = self.languages.index(language), self.languages.index(other)
-        found = []
+        number, other_number = self.languages.index(language), self.languages.index(other)
+        weights = []
         for word in words:
-            entry, here, there = self.entries.get(word, b""), 0, 0
-            for at in range(0, len(entry), 2):
-                if entry[at] == first:
-                    here += entry[at + 1]
-                elif entry[at] == second:
-                    there += entry[at + 1]
-            found.append((here, there))
-        return found
+            entry, weight, other_weight = self.entries.get(word, b""), 0, 0
+            for index in range(0, len(entry), 2):
+                if entry[index] == number:
+                    weight += entry[index + 1]
+                elif entry[index] == other_number:
+                    other_weight += entry[index + 1]
+            weights.append((weight, other_weight))
+        return weights
 
 
 @functools.cache
@@ -72,17 +74,17 @@ def common_words() -> CommonWords:
     numbers: dict[str, int] = {}
     entries: dict[str, bytes] = {}
     frequent: dict[str, list[str]] = {}
-    same: dict[bytes, bytes] = {}  # equal entries, which are frequent, share memory
+    shared: dict[bytes, bytes] = {}  # equal entries, which are frequent, share memory
     for line in lzma.decompress(TABLE.read_bytes()).decode().splitlines():
         languages, weight, words = line.split("\t")
         added = b"".join(
-            bytes((numbers.setdefault(one, len(numbers)), int(weight)))
-            for one in languages.split(",")
+            bytes((numbers.setdefault(language, len(numbers)), int(weight)))
+            for language in languages.split(",")
         )
         for word in words.split(" "):
             entry = entries.get(word, b"") + added
-            entries[word] = same.setdefault(entry, entry)
+            entries[word] = shared.setdefault(entry, entry)
         if int(weight) >= FREQUENT:
-            for one in languages.split(","):
-                frequent.setdefault(one, []).extend(words.split(" "))
+            for language in languages.split(","):
+                frequent.setdefault(language, []).extend(words.split(" "))
     return CommonWords(tuple(numbers), entries, frequent)

@@ -95,17 +95,17 @@ def _parts_of_run(run: Run, splitting: Splitting, pipeline: Pipeline) -> Iterato
 def _segments(run: Run, splitting: Splitting, language: Language) -> Iterator[tuple[Run, bool]]:
     """Split a run into sentences and the text between them; the second result is whether it is a sentence."""
     tags = run.tags
-    at = tag = 0
+    end = next_tag = 0
     for segment in split(_masked(run), splitting, language):
-        begin, at = at, at + len(segment.text)
-        first_tag = tag
-        while tag < len(tags) and belongs(tags[tag], begin, at, at == len(run.text)):
-            tag += 1
-        is_all = at - begin == len(run.text)
-        part = run if is_all else run.part(begin, at, tags[first_tag:tag])
-        yield part, segment.is_sentence
-    if tag < len(tags):  # the run has no text
-        yield run.part(at, at, tags[tag:]), False
+        start, end = end, end + len(segment.text)
+        first_tag = next_tag
+        while next_tag < len(tags) and belongs(tags[next_tag], start, end, end == len(run.text)):
+            next_tag += 1
+        is_all = end - start == len(run.text)
+        segment_run = run if is_all else run.part(start, end, tags[first_tag:next_tag])
+        yield segment_run, segment.is_sentence
+    if next_tag < len(tags):  # the run has no text
+        yield run.part(end, end, tags[next_tag:]), False
 
 
 def _masked(run: Run) -> str:
@@ -113,8 +113,8 @@ def _masked(run: Run) -> str:
     return replaced(
         run.text,
         [
-            (one.begin, one.end, _MARK.sub("_", run.text[one.begin : one.end]))
-            for one in run.protected
+            (part.begin, part.end, _MARK.sub("_", run.text[part.begin : part.end]))
+            for part in run.protected
         ],
     )
 
@@ -126,28 +126,29 @@ def _sentence(source: Run, pipeline: Pipeline) -> Iterator[str | Sentence]:
         return
     sentence = prepared(source, pipeline)
     if sentence is not None:
-        before, behind = sentence.around
-        yield from before
+        tags_before, tags_after = sentence.around
+        yield from tags_before
         yield sentence
-        yield from behind
+        yield from tags_after
         return
-    for stretch in _between_protected(stand_ins.joined(source)):
-        text = stretch.text
-        lead, end = len(text) - len(text.lstrip()), len(text.rstrip())
-        core = stretch.edited([(0, lead, ""), (max(lead, end), len(text), "")])
-        yield stretch.escaped(text[:lead])
+    for piece in _between_protected(stand_ins.joined(source)):
+        text = piece.text
+        core_start = len(text) - len(text.lstrip())
+        core_end = max(core_start, len(text.rstrip()))
+        core = piece.edited([(0, core_start, ""), (core_end, len(text), "")])
+        yield piece.escaped(text[:core_start])
         yield from [core.written()] if core.protected else _sentence(core, pipeline)
-        yield stretch.escaped(text[max(lead, end) :])
+        yield piece.escaped(text[core_end:])
 
 
 def _between_protected(run: Run) -> Iterator[Run]:
     """Split a run at its protected parts; every second piece is one."""
-    edges = [0, *(at for one in run.protected for at in (one.begin, one.end)), len(run.text)]
-    first = 0
-    for begin, end in pairwise(edges):
-        last = first
-        while last < len(run.tags) and (run.tags[last].at <= end or end == len(run.text)):
-            last += 1
-        tags = [replace(tag, at=max(tag.at, begin)) for tag in run.tags[first:last]]
-        yield run.part(begin, end, tags)
-        first = last
+    edges = [0, *(edge for part in run.protected for edge in (part.begin, part.end)), len(run.text)]
+    first_tag = 0
+    for start, end in pairwise(edges):
+        last_tag = first_tag
+        while last_tag < len(run.tags) and (run.tags[last_tag].at <= end or end == len(run.text)):
+            last_tag += 1
+        tags = [replace(tag, at=max(tag.at, start)) for tag in run.tags[first_tag:last_tag]]
+        yield run.part(start, end, tags)
+        first_tag = last_tag

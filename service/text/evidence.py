@@ -64,8 +64,8 @@ def split_words(text: str, script: str) -> list[str]:
 
 def letter_runs(text: str) -> list[str]:
     """Return the runs of letters."""
-    plain = plain_words(text)
-    return plain if plain and all(map(str.isalpha, plain)) else _PARTS.findall(text)
+    words = plain_words(text)
+    return words if words and all(map(str.isalpha, words)) else _PARTS.findall(text)
 
 
 def length_in_words(words: list[str], script: str) -> float:
@@ -104,16 +104,16 @@ class Evidence:
     def ngrams(self, text: str, number: int = LIKELIEST) -> NDArray[np.float64]:
         """Return fastText's log-probabilities; languages after the first `number` share the remainder."""
         labels, probabilities = self._model.predict(text, number, -1.0)
-        left = max(0.0, 1 - sum(probabilities)) / max(1, len(self.labels) - number)
-        found = np.full(len(self.labels), left)
-        found[[self._places[label] for label in labels]] = probabilities
-        logs: NDArray[np.float64] = np.log(np.maximum(found, 1e-7))
-        return logs
+        share_of_others = max(0.0, 1 - sum(probabilities)) / max(1, len(self.labels) - number)
+        shares = np.full(len(self.labels), share_of_others)
+        shares[[self._places[label] for label in labels]] = probabilities
+        log_shares: NDArray[np.float64] = np.log(np.maximum(shares, 1e-7))
+        return log_shares
 
     def share(self, words: list[str], label: str) -> float:
         """Return fastText's probability of a language if it is the likeliest one, otherwise 0."""
-        [found], [probability] = self._model.predict(" ".join(words), 1, -1.0)
-        return float(probability) if self._places[found] == self.numbers.get(label) else 0.0
+        [likeliest], [probability] = self._model.predict(" ".join(words), 1, -1.0)
+        return float(probability) if self._places[likeliest] == self.numbers.get(label) else 0.0
 
     def __call__(self, text: str, script: str) -> NDArray[np.float64]:
         """Return the log-likelihood of each language, up to a constant. The text must have a letter."""
@@ -128,12 +128,12 @@ class Evidence:
             len(parts) - num_known
         )
         by_ngrams = self.ngrams(" ".join(words)) - _Weights.PRIOR * self._prior
-        likely: NDArray[np.float64] = (
+        log_likelihoods: NDArray[np.float64] = (
             _Weights.NGRAMS * length**_Weights.NGRAMS_GROW * by_ngrams
             + _Weights.WORDS * max(1, len(parts)) ** -_Weights.WORDS_SHRINK * weights
             - _Weights.SCRIPT * self._other_script(script)
         )
-        return likely
+        return log_likelihoods
 
     def _in_other_scripts(self, script: str) -> NDArray[np.bool_]:
         return np.array([not is_written_in(label, script) for label in self.labels])

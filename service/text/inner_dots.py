@@ -27,18 +27,18 @@ def is_inner(before: str, following: str, language: Language) -> bool:
         return language.dotted_ordinals and len(word) <= 2 and not starts
     if language.dotted_ordinals and len(word) > 1 and _ROMAN.issuperset(word):
         return not starts
-    read = _readings(word, words)
+    readings = _readings(word, words)
     kinds, pairs = language.abbreviations, language.abbreviation_pairs
-    kind = next((kinds[one] for one in read if one in kinds), None)
-    if kind is None and read[-1].endswith(language.abbreviation_ends):
+    kind = next((kinds[reading] for reading in readings if reading in kinds), None)
+    if kind is None and readings[-1].endswith(language.abbreviation_ends):
         kind = "final"
     if kind and following[:1].isdecimal():
         return True  # "No. 5", "Hauptstr. 5"
-    if kind == "inner" or any(f"{one}.{following}" in pairs for one in read):
+    if kind == "inner" or any(f"{reading}.{following}" in pairs for reading in readings):
         return True
     if kind == "unit":  # in "5 Min. Verspätung", the capital belongs to a noun
-        counts = any(one[-1:].isdecimal() for one in words[-2:-1])
-        return not counts or (language.capitalizes_nouns and not starts)
+        follows_number = any(earlier_word[-1:].isdecimal() for earlier_word in words[-2:-1])
+        return not follows_number or (language.capitalizes_nouns and not starts)
     if kind == "final" and len(word) > 1:
         return False
     return _is_initials(word) and not (starts and len(following) > 1)
@@ -46,16 +46,18 @@ def is_inner(before: str, following: str, language: Language) -> bool:
 
 def _is_initials(word: str) -> bool:
     """Check whether a word consists of single capitals: J, U.S."""
-    return word[-1:].isupper() and all(len(one) == 1 and one.isupper() for one in word.split("."))
+    return word[-1:].isupper() and all(
+        len(letter) == 1 and letter.isupper() for letter in word.split(".")
+    )
 
 
 def _readings(word: str, words: list[str]) -> list[str]:
     """Return the abbreviations with which words may end, longest first: i.d.r, d.r, r; l'av, av."""
-    read = [word.casefold()]
-    for one in words[-2::-1]:
-        if not one.endswith("."):
+    readings = [word.casefold()]
+    for earlier_word in words[-2::-1]:
+        if not earlier_word.endswith("."):
             break
-        read.insert(0, one.lstrip(_IN_FRONT).casefold() + read[0])
+        readings.insert(0, earlier_word.lstrip(_IN_FRONT).casefold() + readings[0])
     if "'" in word or "’" in word:
-        read.append(read[-1].replace("’", "'").rpartition("'")[2])
-    return read
+        readings.append(readings[-1].replace("’", "'").rpartition("'")[2])
+    return readings

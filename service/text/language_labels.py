@@ -23,7 +23,7 @@ _SCRIPTS = [
 ]  # fmt: skip
 _LETTER = regex.compile(
     r"(?P<Hani>\p{Hani})|(?P<Kana>[\p{Hira}\p{Kana}])|"
-    + "|".join(rf"(?P<{one}>\p{{{one}}})" for one in _SCRIPTS)
+    + "|".join(rf"(?P<{script}>\p{{{script}}})" for script in _SCRIPTS)
 )
 
 
@@ -34,8 +34,8 @@ def label_of(code: str, labels: Iterable[str]) -> str | None:
     ['no', 'pt', 'sq', 'als', None]
     """
     by_code = {_OF_WIKIPEDIA.get(label, label): label for label in labels}
-    found = lookup(code.replace("_", "-").partition("-")[0], by_code)
-    return by_code[found] if found else None
+    code_of_label = lookup(code.replace("_", "-").partition("-")[0], by_code)
+    return by_code[code_of_label] if code_of_label else None
 
 
 def script_of(text: str) -> str:
@@ -66,13 +66,14 @@ def fits(code: str, text: str, script: str) -> bool:
     >>> fits("zh-Hant", "你在幹什麼啊", "Hani"), fits("zh", "你在幹什麼啊", "Hani")
     (True, False)
     """
-    written = parse(code).script
-    if script != "Hani" or written not in ("Hans", "Hant"):
+    named_script = parse(code).script
+    if script != "Hani" or named_script not in ("Hans", "Hant"):
         return script in _scripts(code)
     simplified, traditional = (  # each encoding has the characters of one orthography only
-        sum(bool(one.encode(encoding, "ignore")) for one in text) for encoding in ("gb2312", "big5")
+        sum(bool(character.encode(encoding, "ignore")) for character in text)
+        for encoding in ("gb2312", "big5")
     )
-    return traditional > simplified if written == "Hant" else simplified >= traditional
+    return traditional > simplified if named_script == "Hant" else simplified >= traditional
 
 
 @lru_cache(maxsize=1024)
@@ -84,5 +85,5 @@ def _scripts(code: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=16_384)
 def _script_of_letter(letter: str) -> str:
-    found = _LETTER.match(letter)
-    return (found.lastgroup or "") if found else ""
+    match = _LETTER.match(letter)
+    return (match.lastgroup or "") if match else ""

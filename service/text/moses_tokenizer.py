@@ -66,15 +66,15 @@ class MosesTokenizer(PieceTokenizer):
 
     def encode_with_spans(self, sentence: str) -> tuple[list[int], list[tuple[int, int]]]:
         """Return the ids of a sentence, and each one's span of characters."""
-        ids, spans, at = [], [], 0
+        ids, spans, position = [], [], 0
         for word in self._words(sentence):
-            places, at = self._places(sentence, word, at)
-            begin = 0
+            places, position = self._places(sentence, word, position)
+            start = 0
             for piece in self._cut(word):
-                end = begin + len(piece.removesuffix(JOINT))
+                end = start + len(piece.removesuffix(JOINT))
                 ids.append(self.id_of(piece))
-                spans.append((places[begin][0], places[end - 1][1]))
-                begin = end
+                spans.append((places[start][0], places[end - 1][1]))
+                start = end
         return ids, spans
 
     def has_piece(self, piece: str) -> bool:
@@ -92,17 +92,21 @@ class MosesTokenizer(PieceTokenizer):
         return words
 
     def _cut(self, word: str) -> list[str]:
-        *parts, last = self._bpe.cut(word)
-        return [*(part + JOINT for part in parts), last]
+        *pieces, last = self._bpe.cut(word)
+        return [*(piece + JOINT for piece in pieces), last]
 
-    def _places(self, sentence: str, word: str, at: int) -> tuple[list[tuple[int, int]], int]:
-        """Return the span of each character of a word in the sentence, from `at` on, and the word's end."""
+    def _places(self, sentence: str, word: str, position: int) -> tuple[list[tuple[int, int]], int]:
+        """Return the span of each character of a word, which follows `position`, and the word's end."""
         places = []
-        for written in [HYPHEN] if word == HYPHEN else self._characters_of(word):
-            found = sentence.find("-" if written == HYPHEN else unescape(written), at)
-            begin, at = (found, found + 1) if found >= 0 else (at, at)
-            places += [(begin, at)] * len(written)
-        return places, at
+        for character in [HYPHEN] if word == HYPHEN else self._characters_of(word):
+            original = "-" if character == HYPHEN else unescape(character)
+            start = sentence.find(original, position)
+            if start < 0:
+                start = position
+            else:
+                position = start + 1
+            places += [(start, position)] * len(character)
+        return places, position
 
     def _characters_of(self, word: str) -> list[str]:
         return _CHARACTER.findall(word) if self._escapes else list(word)
@@ -118,8 +122,8 @@ class MosesTokenizer(PieceTokenizer):
     def _spelled_pieces(self) -> Iterator[str]:
         """Yield all pieces that have an id, without continuation marks."""
         for piece in self._ids:
-            plain = piece.removesuffix(JOINT)
-            yield unescape(plain) if self._escapes else plain
+            text = piece.removesuffix(JOINT)
+            yield unescape(text) if self._escapes else text
 
     def _is_known(self, word: str) -> bool:
         return self.pieces(word) == [word] and word in self._ids

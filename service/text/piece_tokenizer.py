@@ -65,8 +65,8 @@ class PieceTokenizer(Tokenizer):
 
     def encode_with_spans(self, sentence: str) -> tuple[list[int], list[tuple[int, int]]]:
         """Return the ids of a sentence, and each one's span of characters."""
-        found = self._processor.encode(unwrapped(sentence), return_type="offset_mapping")
-        return [self.id_of(piece) for piece in found["pieces"]], found["offsets"]
+        encoding = self._processor.encode(unwrapped(sentence), return_type="offset_mapping")
+        return [self.id_of(piece) for piece in encoding["pieces"]], encoding["offsets"]
 
     def unknown_pieces(self, sentence: str) -> list[str]:
         """Return the pieces of a sentence that have no id."""
@@ -88,9 +88,9 @@ class PieceTokenizer(Tokenizer):
 
     def _spelled(self, ids: Sequence[int], unknown: Sequence[str]) -> Iterator[str]:
         """Yield the pieces of ids, except special tokens."""
-        rest = iter(unknown)
+        remaining = iter(unknown)
         for id in ids:
-            piece = next(rest, None) if id == self._unknown else self._pieces[id]
+            piece = next(remaining, None) if id == self._unknown else self._pieces[id]
             if piece and piece not in UNSPELLED:
                 yield piece
 
@@ -113,12 +113,12 @@ def read_pieces(path: Path) -> list[str | None]:
         raise BundleError(": is nested too deeply", path) from None
     if not isinstance(pieces, list):
         raise BundleError(": is not a list of pieces", path)
-    seen: set[str] = set()
+    known: set[str] = set()
     for id, piece in enumerate(pieces):
         if piece is None:
             continue
-        if not isinstance(piece, str) or not piece or piece in seen:
-            why = "is there twice" if piece in seen else "is no piece"
-            raise BundleError(f": {quoted(str(piece))}, of id {id}, {why}", path)
-        seen.add(piece)
+        if not isinstance(piece, str) or not piece or piece in known:
+            reason = "is there twice" if piece in known else "is no piece"
+            raise BundleError(f": {quoted(str(piece))}, of id {id}, {reason}", path)
+        known.add(piece)
     return list(pieces)

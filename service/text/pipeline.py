@@ -72,9 +72,9 @@ def checked(name: str, parameters: dict[str, Any]) -> Parameters:
     try:
         return RULES[name].parameters.model_validate(parameters)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join([name, *map(str, first["loc"])])
-        raise ValueError(f"{where}: {first['msg']}") from None
+        first_error = error.errors()[0]
+        location = ".".join([name, *map(str, first_error["loc"])])
+        raise ValueError(f"{location}: {first_error['msg']}") from None
 
 
 def _has(rule: Rule, method: str) -> bool:
@@ -102,12 +102,14 @@ class Pipeline:
         stages = {id(rule): stage for stage, rule in enumerate(self._of_sentences)}
         restore = _by_words([rule for rule in reversed(rules) if _has(rule, "restore")])
         self._restore = {
-            is_of_words: [(rule, stages.get(id(rule), 0)) for rule in some]
-            for is_of_words, some in restore.items()
+            is_of_words: [(rule, stages.get(id(rule), 0)) for rule in restoring]
+            for is_of_words, restoring in restore.items()
         }
-        placeholders = next((one for one in rules if isinstance(one, Placeholders)), Placeholders())
+        placeholders = next(
+            (rule for rule in rules if isinstance(rule, Placeholders)), Placeholders()
+        )
         self.stand_in_tokens = placeholders.tokens
-        self.clauses = next((one for one in rules if isinstance(one, Clauses)), Clauses(0))
+        self.clauses = next((rule for rule in rules if isinstance(rule, Clauses)), Clauses(0))
 
     @classmethod
     def make(

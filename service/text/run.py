@@ -69,10 +69,10 @@ class Run:
         """The words of the text, including numbers; cached for the rules that use them."""
         if self._words is not None:
             return self._words
-        plain = plain_words(self.text)
-        found = frozenset(_WORD.findall(self.text) if plain is None else plain)
-        object.__setattr__(self, "_words", found)
-        return found
+        word_list = plain_words(self.text)
+        words = frozenset(_WORD.findall(self.text) if word_list is None else word_list)
+        object.__setattr__(self, "_words", words)
+        return words
 
     @property
     def is_of_words(self) -> bool:
@@ -102,28 +102,28 @@ class Run:
         tags, protected = self.tags, self.protected
         if last - first < len(self.text):
             tags = tags[bisect_left(tags, first, key=_at) : bisect_right(tags, last, key=_at)]
-            begin = bisect_left(protected, first, key=_begin)
-            protected = protected[begin : bisect_left(protected, last, key=_begin)]
+            first_protected = bisect_left(protected, first, key=_begin)
+            protected = protected[first_protected : bisect_left(protected, last, key=_begin)]
         places = [(tag.at, tag.at, tag.raw) for tag in tags]
-        places += [(one.begin, one.end, self.raw(one)) for one in protected]
+        places += [(part.begin, part.end, self.raw(part)) for part in protected]
         places.sort(key=itemgetter(0))
-        parts, at = [], first
-        for begin, end, raw in places:
-            parts += [self.escaped(self.text[at:begin]), raw]
-            at = max(at, end)
-        return "".join([*parts, self.escaped(self.text[at:last])])
+        parts, position = [], first
+        for start, end, raw in places:
+            parts += [self.escaped(self.text[position:start]), raw]
+            position = max(position, end)
+        return "".join([*parts, self.escaped(self.text[position:last])])
 
-    def raw(self, one: Protected) -> str:
+    def raw(self, part: Protected) -> str:
         """Return what is written for a protected stretch."""
-        return self.escaped(self.text[one.begin : one.end]) if one.raw is None else one.raw
+        return self.escaped(self.text[part.begin : part.end]) if part.raw is None else part.raw
 
     def with_markup(self) -> "Run":
         """Return the run with protected markup in its text, instead of `PROTECTED`."""
         return self.edited(
             [
-                (one.begin, one.end, one.raw)
-                for one in self.protected
-                if one.raw is not None and self.text[one.begin : one.end] == PROTECTED
+                (part.begin, part.end, part.raw)
+                for part in self.protected
+                if part.raw is not None and self.text[part.begin : part.end] == PROTECTED
             ]
         )
 
@@ -131,12 +131,12 @@ class Run:
         """Return the text without its protected stretches."""
         if not self.protected:
             return self.text
-        return replaced(self.text, [(one.begin, one.end, "") for one in self.protected])
+        return replaced(self.text, [(part.begin, part.end, "") for part in self.protected])
 
-    def is_protected(self, at: int) -> bool:
-        """Check whether the character at `at` is protected."""
-        place = bisect_right(self.protected, at, key=_begin) - 1
-        return place >= 0 and at < self.protected[place].end
+    def is_protected(self, position: int) -> bool:
+        """Check whether the character at `position` is protected."""
+        index = bisect_right(self.protected, position, key=_begin) - 1
+        return index >= 0 and position < self.protected[index].end
 
     def protected_between(self, begin: int, end: int) -> Sequence[Protected]:
         """Return the protected stretches that overlap a stretch."""
@@ -153,23 +153,25 @@ class Run:
 
         The tags in a stretch become part of it. If they do not nest in it, the stretch ends before the first.
         """
-        free = [part for one in stretches for part in self._unprotected_of(Protected(*one))]
+        unprotected = [
+            part for stretch in stretches for part in self._unprotected_of(Protected(*stretch))
+        ]
         tags = list(self.tags)
-        found = [_with_tags(self, one, tags) for one in free]
-        if not found:
+        protected = [_with_tags(self, part, tags) for part in unprotected]
+        if not protected:
             return self
-        together = sorted([*self.protected, *found], key=_begin)
-        return replace(self, tags=tags, protected=together)
+        all_protected = sorted([*self.protected, *protected], key=_begin)
+        return replace(self, tags=tags, protected=all_protected)
 
-    def _unprotected_of(self, one: Protected) -> Iterator[Protected]:
+    def _unprotected_of(self, stretch: Protected) -> Iterator[Protected]:
         """Yield the parts of a stretch that are not protected."""
-        at = one.begin
-        for other in self.protected_between(one.begin, one.end):
-            if at < other.begin:
-                yield replace(one, begin=at, end=other.begin)
-            at = other.end
-        if at < one.end:
-            yield replace(one, begin=at)
+        start = stretch.begin
+        for part in self.protected_between(stretch.begin, stretch.end):
+            if start < part.begin:
+                yield replace(stretch, begin=start, end=part.begin)
+            start = part.end
+        if start < stretch.end:
+            yield replace(stretch, begin=start)
 
     def part(self, begin: int, end: int, tags: Sequence[Tag]) -> "Run":
         """Return a stretch of the run with the given tags, which must be in it or at its edges."""
@@ -177,32 +179,32 @@ class Run:
         last = bisect_left(self.protected, end, first, key=_begin)
         return Run(
             self.text[begin:end],
-            [replace(one, at=one.at - begin) for one in tags],
+            [replace(tag, at=tag.at - begin) for tag in tags],
             [
-                replace(one, begin=one.begin - begin, end=one.end - begin)
-                for one in self.protected[first:last]
+                replace(part, begin=part.begin - begin, end=part.end - begin)
+                for part in self.protected[first:last]
             ],
             self.format,
         )
 
     def edited_outside(self, places: Iterable[Place]) -> "Run":
         """Do the same as `edited`, except for the places that overlap a protected stretch."""
-        return self.edited([one for one in places if not self.protected_between(*one[:2])])
+        return self.edited([place for place in places if not self.protected_between(*place[:2])])
 
     def edited(self, places: Sequence[Place]) -> "Run":
         """Replace the places, which must be in order; a protected stretch within a place is removed."""
         if not places:
             return self
         tags = shifted([tag.at for tag in self.tags], places)
-        begins = shifted([one.begin for one in self.protected], places)
-        ends = shifted([one.end for one in self.protected], places)
+        begins = shifted([part.begin for part in self.protected], places)
+        ends = shifted([part.end for part in self.protected], places)
         return replace(
             self,
             text=replaced(self.text, places),
             tags=[replace(tag, at=at) for tag, at in zip(self.tags, tags, strict=True)],
             protected=[
-                replace(one, begin=begin, end=end)
-                for one, begin, end in zip(self.protected, begins, ends, strict=True)
+                replace(part, begin=begin, end=end)
+                for part, begin, end in zip(self.protected, begins, ends, strict=True)
                 if begin < end
             ],
         )
@@ -221,48 +223,52 @@ class Run:
         """
         if not places:
             return self
-        new = self.edited(places)
-        anchors = shifted([first if in_front else last for first, last, _ in places], places)
-        tags = [(old.at, tag) for old, tag in zip(self.tags, new.tags, strict=True)]
-        tags += [
-            (place[0], Tag(at, raw, kind))
-            for place, raw, at, kind in zip(places, raws, anchors, kinds, strict=False)
+        edited = self.edited(places)
+        anchors = shifted([start if in_front else end for start, end, _ in places], places)
+        tags = [
+            (tag.at, edited_tag) for tag, edited_tag in zip(self.tags, edited.tags, strict=True)
         ]
-        return replace(new, tags=[tag for _, tag in sorted(tags, key=itemgetter(0))])
+        tags += [
+            (place[0], Tag(position, raw, kind))
+            for place, raw, position, kind in zip(places, raws, anchors, kinds, strict=False)
+        ]
+        return replace(edited, tags=[tag for _, tag in sorted(tags, key=itemgetter(0))])
 
 
 _at, _begin, _end = attrgetter("at"), attrgetter("begin"), attrgetter("end")
 
 
-def _with_tags(run: Run, one: Protected, tags: list[Tag]) -> Protected:
+def _with_tags(run: Run, part: Protected, tags: list[Tag]) -> Protected:
     """Move the tags in a stretch from `tags` into its markup; if they do not nest in it, shorten it."""
-    first, last = bisect_left(tags, one.begin, key=_at), bisect_right(tags, one.end, key=_at)
-    inner = _nested(tags[first:last], one)
-    if inner is None:
-        return replace(one, end=next(tag.at for tag in tags[first:last] if tag.at > one.begin))
-    if inner == (0, 0):
-        return one
-    taken = tags[first + inner[0] : first + inner[1]]
-    del tags[first + inner[0] : first + inner[1]]
-    raw = replace(run, tags=taken, protected=()).written_between(one.begin, one.end)
-    return replace(one, raw=raw)
+    first, last = bisect_left(tags, part.begin, key=_at), bisect_right(tags, part.end, key=_at)
+    nested = _nested(tags[first:last], part)
+    if nested is None:
+        return replace(part, end=next(tag.at for tag in tags[first:last] if tag.at > part.begin))
+    if nested == (0, 0):
+        return part
+    inner_tags = tags[first + nested[0] : first + nested[1]]
+    del tags[first + nested[0] : first + nested[1]]
+    raw = replace(run, tags=inner_tags, protected=()).written_between(part.begin, part.end)
+    return replace(part, raw=raw)
 
 
-def _nested(tags: Sequence[Tag], one: Protected) -> tuple[int, int] | None:
+def _nested(tags: Sequence[Tag], part: Protected) -> tuple[int, int] | None:
     """Return the range of tags that are part of a stretch they touch, or None if they do not nest in it."""
-    inside = [place for place, tag in enumerate(tags) if one.begin < tag.at < one.end]
-    if not inside:
+    indices = [index for index, tag in enumerate(tags) if part.begin < tag.at < part.end]
+    if not indices:
         return 0, 0
-    first, last = inside[0], inside[-1] + 1
+    first, last = indices[0], indices[-1] + 1
     depth = lowest = 0
     for tag in tags[first:last]:
         depth += tag.depth
         lowest = min(lowest, depth)
     opened, closed = -lowest, depth - lowest  # number of tags needed at the edges
-    in_front, behind = tags[first - opened : first], tags[last : last + closed]
-    if len(in_front) < opened or len(behind) < closed or first < opened:
+    tags_before, tags_after = tags[first - opened : first], tags[last : last + closed]
+    if len(tags_before) < opened or len(tags_after) < closed or first < opened:
         return None
-    if any(tag.kind != "open" for tag in in_front) or any(tag.kind != "close" for tag in behind):
+    if any(tag.kind != "open" for tag in tags_before) or any(
+        tag.kind != "close" for tag in tags_after
+    ):
         return None
     return first - opened, last + closed
 
@@ -289,20 +295,20 @@ def replaced(text: str, places: Sequence[Place]) -> str:
     """Replace the places, which must be in order, in a text."""
     if not places:
         return text
-    parts, at = [], 0
-    for begin, end, new in places:
-        parts += [text[at:begin], new]
-        at = end
-    return "".join([*parts, text[at:]])
+    parts, position = [], 0
+    for start, end, replacement in places:
+        parts += [text[position:start], replacement]
+        position = end
+    return "".join([*parts, text[position:]])
 
 
 def shifted(positions: Sequence[int], places: Sequence[Place]) -> list[int]:
     """Return the positions, in order, after `replaced`; one within a place moves after the replacement."""
-    found, shift, passed = [], 0, 0
-    for at in positions:
-        while passed < len(places) and places[passed][1] <= at:
-            first, last, new = places[passed]
-            shift, passed = shift + len(new) - (last - first), passed + 1
-        first, _, new = places[passed] if passed < len(places) else (at, at, "")
-        found.append((first + len(new) if first < at else at) + shift)
-    return found
+    moved, shift, passed = [], 0, 0
+    for position in positions:
+        while passed < len(places) and places[passed][1] <= position:
+            start, end, replacement = places[passed]
+            shift, passed = shift + len(replacement) - (end - start), passed + 1
+        start, _, replacement = places[passed] if passed < len(places) else (position, position, "")
+        moved.append((start + len(replacement) if start < position else position) + shift)
+    return moved

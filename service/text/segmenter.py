@@ -81,8 +81,8 @@ def split(
         yield from _split_line(text, language)
     else:
         breaks = _LINE_BREAKS if splitting == "all" else _BLANK_LINES
-        for place, piece in enumerate(breaks.split(text)):
-            if place % 2:
+        for index, piece in enumerate(breaks.split(text)):
+            if index % 2:
                 yield Segment(piece, False)
             elif piece:
                 yield from _split_line(piece, language)
@@ -108,11 +108,11 @@ def _trimmed(sentence: str) -> list[Segment]:
         return [Segment(sentence, False)] if sentence else []
     if len(core) == len(sentence):
         return [Segment(sentence, True)]
-    begin = len(sentence) - len(sentence.lstrip())
+    start = len(sentence) - len(sentence.lstrip())
     parts = [
-        Segment(sentence[:begin], False),
+        Segment(sentence[:start], False),
         Segment(core, True),
-        Segment(sentence[begin + len(core) :], False),
+        Segment(sentence[start + len(core) :], False),
     ]
     return [part for part in parts if part.text]
 
@@ -137,18 +137,19 @@ def _boundaries(line: str, start: int, language: Language) -> Iterator[tuple[int
 
 def _ends_sentence(match: re.Match[str], start: int, language: Language) -> bool:
     """Check whether a match of `_boundary` ends the sentence that begins at `start`."""
-    line, at = match.string, match.start()
+    line, position = match.string, match.start()
     if match["caseless"]:
         return match["caseless"].lower() == match["caseless"].upper()
-    first = match["first"] or ""
-    if first.islower() and first != first.title():  # Georgian sentences begin in lower case
+    first_letter = match["first"] or ""
+    # Georgian sentences begin in lower case
+    if first_letter.islower() and first_letter != first_letter.title():
         return False
-    before = line[max(start, at - LOOKED_AT) : at]
-    if before.rfind("《") > before.rfind("》"):  # a title: 《摔跤吧！爸爸》
+    text_before = line[max(start, position - LOOKED_AT) : position]
+    if text_before.rfind("《") > text_before.rfind("》"):  # a title: 《摔跤吧！爸爸》
         return False
     if (match["closing"] or match["shut"]) and line.startswith(language.speech, match.end()):
         return False
-    if match["more"] == "" and line[at] in _DOTS:
-        following = _WORD.match(line, match.start("first"))
-        return not is_inner(before, following[0] if following else "", language)
+    if match["more"] == "" and line[position] in _DOTS:
+        next_word = _WORD.match(line, match.start("first"))
+        return not is_inner(text_before, next_word[0] if next_word else "", language)
     return True

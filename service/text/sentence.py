@@ -47,9 +47,9 @@ class Sentence:
 
     def beginning(self, prefix: str) -> "Sentence":
         """Return the same sentence for a translation that begins with `prefix`."""
-        is_taken = any(one.name in prefix for one in self.stand_ins)
-        found = prepared(self.source, self.pipeline, avoid=prefix) if is_taken else None
-        sentence = found or self
+        is_taken = any(stand_in.name in prefix for stand_in in self.stand_ins)
+        other = prepared(self.source, self.pipeline, avoid=prefix) if is_taken else None
+        sentence = other or self
         return replace(sentence, prefix=stand_ins.put_in(prefix, sentence.stand_ins))
 
     def came_through(self, translation: str) -> bool:
@@ -66,8 +66,11 @@ class Sentence:
         """Check whether a translation has a token for stand-ins that this sentence does not use."""
         if "<" not in translation:
             return False
-        ours = f"{self.text} {self.prefix}"
-        return any(one in translation and one not in ours for one in self.pipeline.stand_in_tokens)
+        own_text = f"{self.text} {self.prefix}"
+        return any(
+            token in translation and token not in own_text
+            for token in self.pipeline.stand_in_tokens
+        )
 
     def _holds_all(self, restored: Run) -> bool:
         if stand_ins.num_joints(restored) > stand_ins.num_joints(self.source):
@@ -86,8 +89,8 @@ class Sentence:
         if source is self.source:
             return None
         prefix = self._begins_with
-        found = prepared(source, self.pipeline, avoid=prefix)
-        return found.beginning(prefix) if found and found.around == self.around else None
+        sentence = prepared(source, self.pipeline, avoid=prefix)
+        return sentence.beginning(prefix) if sentence and sentence.around == self.around else None
 
     def in_pieces(self, translation: str) -> "Sentence | None":
         """Return the sentence with everything protected, to be translated in `pieces`.
@@ -96,11 +99,11 @@ class Sentence:
         """
         # again for an empty translation, which lacks everything
         everything = self.pipeline.protect(self._protected(translation), Run())
-        found = prepared(everything, self.pipeline, for_pieces=True)
-        if found is None or not found.stand_ins or found.around != self.around:
+        sentence = prepared(everything, self.pipeline, for_pieces=True)
+        if sentence is None or not sentence.stand_ins or sentence.around != self.around:
             return None
-        found = found.beginning(self._begins_with)
-        return found if found.prefix == self._begins_with else None
+        sentence = sentence.beginning(self._begins_with)
+        return sentence if sentence.prefix == self._begins_with else None
 
     @property
     def _begins_with(self) -> str:
@@ -135,8 +138,8 @@ class Sentence:
         return _stretches(self._restored(Run(text, _edges(spans))).with_markup())
 
     def _restored(self, translation: Run) -> Run:
-        begins = self.prefix and translation.text.startswith(self.prefix)
-        length = len(self._begins_with) if begins else 0
+        has_prefix = self.prefix and translation.text.startswith(self.prefix)
+        length = len(self._begins_with) if has_prefix else 0
         restored = stand_ins.restored(translation, self.stand_ins)
         if length:  # protected between its tags, which may mark the edges of words
             edges = {0, length, *(tag.at for tag in restored.tags if tag.at < length)}
@@ -155,24 +158,25 @@ def prepared(
     *stages, last = pipeline.prepare_sentence(source)
     last = stand_ins.joined(last)
     tokens = pipeline.stand_in_tokens
-    found = stand_ins.for_pieces(last) if for_pieces else stand_ins.for_model(last, tokens, avoid)
-    if found is None:
+    chosen = stand_ins.for_pieces(last) if for_pieces else stand_ins.for_model(last, tokens, avoid)
+    if chosen is None:
         return None
-    named = last
-    if found:
+    read = last
+    if chosen:
         places = [
-            (one.begin, one.end, new.name) for one, new in zip(last.protected, found, strict=True)
+            (part.begin, part.end, stand_in.name)
+            for part, stand_in in zip(last.protected, chosen, strict=True)
         ]
-        named = replace(last, protected=()).edited(places)
-    before, tags, behind = outermost(named.tags, len(named.text))
+        read = replace(last, protected=()).edited(places)
+    tags_before, tags, tags_after = outermost(read.tags, len(read.text))
     return Sentence(
-        named.text, tags, tuple(found), (*stages, last), pipeline, around=(before, behind)
+        read.text, tags, tuple(chosen), (*stages, last), pipeline, around=(tags_before, tags_after)
     )
 
 
 def _edges(spans: Sequence[Span]) -> list[Tag]:
     """Return empty tags at both ends of each span, which move along when the text is changed."""
-    return [Tag(at, "", "void") for span in spans for at in span]
+    return [Tag(position, "", "void") for span in spans for position in span]
 
 
 def _stretches(run: Run) -> list[str]:

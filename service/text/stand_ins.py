@@ -42,15 +42,15 @@ def joined(run: Run) -> Run:
     if not run.protected:
         return run
     edges = {tag.at for tag in run.tags}
-    found: list[Protected] = []
-    for one in run.protected:
-        if found and found[-1].end == one.begin and one.begin not in edges:
-            before = found.pop()
-            raws = run.raw(before), run.raw(one)
-            are_text = before.raw is None and one.raw is None
-            one = Protected(before.begin, one.end, None if are_text else "".join(raws))
-        found.append(one)
-    return Run(run.text, run.tags, found, run.format)
+    joined_parts: list[Protected] = []
+    for part in run.protected:
+        if joined_parts and joined_parts[-1].end == part.begin and part.begin not in edges:
+            previous = joined_parts.pop()
+            raws = run.raw(previous), run.raw(part)
+            are_text = previous.raw is None and part.raw is None
+            part = Protected(previous.begin, part.end, None if are_text else "".join(raws))
+        joined_parts.append(part)
+    return Run(run.text, run.tags, joined_parts, run.format)
 
 
 def for_model(run: Run, tokens: Sequence[str] = (), avoid: str = "") -> list[StandIn] | None:
@@ -62,32 +62,32 @@ def for_model(run: Run, tokens: Sequence[str] = (), avoid: str = "") -> list[Sta
     if not run.protected:
         return []
     if tokens:
-        unused = [one for one in tokens if one not in run.text and one not in avoid]
+        unused = [token for token in tokens if token not in run.text and token not in avoid]
         if len(unused) < len(run.protected):
             return None
         return [
-            _stand_in(run, one, token) for one, token in zip(run.protected, unused, strict=False)
+            _stand_in(run, part, token) for part, token in zip(run.protected, unused, strict=False)
         ]
     if _any_touches(run):
         return None
-    rest = f"{run.unprotected()} {avoid}"
-    free = {
-        kind: iter([name for name in kind if not _occurs(name, rest)])
+    other_text = f"{run.unprotected()} {avoid}"
+    unused_names = {
+        kind: iter([name for name in kind if not _occurs(name, other_text)])
         for kind in (NAMES, NUMBERS, YEARS, TIMES)
     }
-    found = []
-    for one in run.protected:
-        name = next(free[_kind(run.raw(one))], None)
+    stand_ins = []
+    for part in run.protected:
+        name = next(unused_names[_kind(run.raw(part))], None)
         if name is None:
             return None
-        found.append(_stand_in(run, one, name))
-    return found
+        stand_ins.append(_stand_in(run, part, name))
+    return stand_ins
 
 
 def for_pieces(run: Run) -> list[StandIn]:
     """Choose a stand-in for each protected part of a text that no model reads; they may touch words."""
     base = next(base for base in map("X{}Y".format, count()) if base not in run.text)
-    return [_stand_in(run, one, f"{base}{number}X") for number, one in enumerate(run.protected)]
+    return [_stand_in(run, part, f"{base}{number}X") for number, part in enumerate(run.protected)]
 
 
 def _kind(original: str) -> tuple[str, ...]:
@@ -100,86 +100,86 @@ def _occurs(name: str, text: str) -> bool:
     return re.search(_as_word(name), text) is not None if name[0].isdigit() else name in text
 
 
-def _stand_in(run: Run, one: Protected, name: str) -> StandIn:
-    raw, original = run.raw(one), run.text[one.begin : one.end]
-    return StandIn(name, raw if one.raw is not None else original, raw)
+def _stand_in(run: Run, part: Protected, name: str) -> StandIn:
+    raw, original = run.raw(part), run.text[part.begin : part.end]
+    return StandIn(name, raw if part.raw is not None else original, raw)
 
 
 def _any_touches(run: Run) -> bool:
     """Check whether stand-ins for the protected parts would touch a word or each other."""
     text = run.text
-    beside = {text[max(0, one.begin - 1) : one.begin] for one in run.protected}
-    beside |= {text[one.end : one.end + 1] for one in run.protected}
-    return any(re.match(_LETTER, one) for one in beside) or any(
-        one.end == following.begin for one, following in pairwise(run.protected)
+    neighbours = {text[max(0, part.begin - 1) : part.begin] for part in run.protected}
+    neighbours |= {text[part.end : part.end + 1] for part in run.protected}
+    return any(re.match(_LETTER, neighbour) for neighbour in neighbours) or any(
+        part.end == next_part.begin for part, next_part in pairwise(run.protected)
     )
 
 
-def came_through(translation: str, found: Sequence[StandIn]) -> bool:
+def came_through(translation: str, stand_ins: Sequence[StandIn]) -> bool:
     """Check that every stand-in occurs exactly once, as a separate word."""
-    if not found:
+    if not stand_ins:
         return True
-    names = Counter(_pattern(found).findall(translation))
-    return all(names[one.name] == 1 for one in found)
+    names = Counter(_pattern(stand_ins).findall(translation))
+    return all(names[stand_in.name] == 1 for stand_in in stand_ins)
 
 
 def num_joints(run: Run) -> int:
     """Count the edges of protected parts at which two numbers, or two protected words, touch."""
-    begins, ends = {one.begin for one in run.protected}, {one.end for one in run.protected}
+    begins, ends = {part.begin for part in run.protected}, {part.end for part in run.protected}
     num = 0
-    for at in begins | ends:
-        both = run.text[max(0, at - 1) : at + 1]
-        is_between = at in begins and at in ends
-        num += len(both) == 2 and (both.isdigit() or (is_between and both.isalnum()))
+    for position in begins | ends:
+        around = run.text[max(0, position - 1) : position + 1]
+        is_between = position in begins and position in ends
+        num += len(around) == 2 and (around.isdigit() or (is_between and around.isalnum()))
     return num
 
 
-def pieces(text: str, found: Sequence[StandIn]) -> list[str]:
+def pieces(text: str, stand_ins: Sequence[StandIn]) -> list[str]:
     """Split a text at its stand-ins, which are every second piece."""
-    if not found:
+    if not stand_ins:
         return [text]
-    parts, at = [], 0
-    for match in _pattern(found).finditer(text):
-        parts += [text[at : match.start()], match[0]]
-        at = match.end()
-    return [*parts, text[at:]]
+    parts, position = [], 0
+    for match in _pattern(stand_ins).finditer(text):
+        parts += [text[position : match.start()], match[0]]
+        position = match.end()
+    return [*parts, text[position:]]
 
 
-def put_in(text: str, found: Sequence[StandIn]) -> str:
+def put_in(text: str, stand_ins: Sequence[StandIn]) -> str:
     """Replace the originals in a text by their stand-ins, each once, if they are separate words."""
     names: dict[str, list[str]] = {}
-    for one in reversed(found):
-        names.setdefault(one.original, []).append(one.name)
+    for stand_in in reversed(stand_ins):
+        names.setdefault(stand_in.original, []).append(stand_in.name)
     originals = sorted(names, key=len, reverse=True)  # the longest match wins
 
     def name(match: re.Match[str]) -> str:
-        left = names[match[0]]
-        return left.pop() if left else match[0]
+        unused = names[match[0]]
+        return unused.pop() if unused else match[0]
 
-    return re.sub("|".join(map(_as_word, originals)), name, text) if found else text
+    return re.sub("|".join(map(_as_word, originals)), name, text) if stand_ins else text
 
 
-def restored(translation: Run, found: Sequence[StandIn]) -> Run:
+def restored(translation: Run, stand_ins: Sequence[StandIn]) -> Run:
     """Replace the stand-ins in a translation by their originals, as protected parts."""
-    if not found:
+    if not stand_ins:
         return translation
-    by_name = {one.name: one for one in found}
-    pattern = _pattern(found)
-    matches = [one for one in pattern.finditer(translation.text) if one[0] in by_name]
+    by_name = {stand_in.name: stand_in for stand_in in stand_ins}
+    pattern = _pattern(stand_ins)
+    matches = [match for match in pattern.finditer(translation.text) if match[0] in by_name]
     protected = [Protected(*match.span(), by_name[match[0]].written) for match in matches]
     places = [(*match.span(), by_name[match[0]].original) for match in matches]
     return Run(translation.text, translation.tags, protected, translation.format).edited(places)
 
 
-def _pattern(found: Sequence[StandIn]) -> re.Pattern[str]:
+def _pattern(stand_ins: Sequence[StandIn]) -> re.Pattern[str]:
     """Return a pattern that matches any of the stand-ins."""
-    if base := _FOR_PIECES.match(found[0].name):
+    if base := _FOR_PIECES.match(stand_ins[0].name):
         return re.compile(rf"{base[0]}\d+X")
-    return re.compile("|".join(_as_word(one.name) for one in found))
+    return re.compile("|".join(_as_word(stand_in.name) for stand_in in stand_ins))
 
 
 def _as_word(text: str) -> str:
     """Return a pattern that matches a text if it is not part of a longer word or number."""
-    before = f"(?<!{_LETTER})" if text[0].isalnum() else ""
-    behind = f"(?!{_LETTER})" if text[-1].isalnum() else ""
-    return f"{before}{re.escape(text)}{behind}"
+    lookbehind = f"(?<!{_LETTER})" if text[0].isalnum() else ""
+    lookahead = f"(?!{_LETTER})" if text[-1].isalnum() else ""
+    return f"{lookbehind}{re.escape(text)}{lookahead}"

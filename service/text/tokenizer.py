@@ -67,7 +67,9 @@ class Tokenizer:
 
     def spells(self, character: str) -> bool:
         """Check whether a character occurs in pieces, so that it is not spelt with bytes."""
-        return all(one in self._characters for one in unicodedata.normalize("NFKC", character))
+        return all(
+            letter in self._characters for letter in unicodedata.normalize("NFKC", character)
+        )
 
     def has_piece(self, piece: str) -> bool:
         """Check whether a piece is a token."""
@@ -82,16 +84,16 @@ class Tokenizer:
 
     def encode_with_spans(self, sentence: str) -> tuple[list[int], list[tuple[int, int]]]:
         """Return the ids of a sentence, and each one's span of characters."""
-        found = self._processor.encode(unwrapped(sentence), return_type="offset_mapping")
-        return found["ids"], found["offsets"]
+        encoding = self._processor.encode(unwrapped(sentence), return_type="offset_mapping")
+        return encoding["ids"], encoding["offsets"]
 
     def within(self, text: str, language: Language = NEUTRAL) -> str:
         """Give the first word of a sentence the case that it has within a sentence.
 
         Names, German nouns, acronyms and unknown words keep their capitals.
         """
-        found = _FIRST_WORD.match(text)
-        word = found.group() if found else ""
+        match = _FIRST_WORD.match(text)
+        word = match.group() if match else ""
         lower = language.lower(word[:1]) + word[1:]
         is_usual = self._is_known(lower) and (
             self._score(lower) >= self._score(word) - CAPITALS_LEAD
@@ -121,8 +123,8 @@ class Tokenizer:
 
     def pieces(self, sentence: str) -> list[str]:
         """Split a sentence into pieces."""
-        found: list[str] = self._processor.encode(unwrapped(sentence), out_type=str)
-        return found
+        pieces: list[str] = self._processor.encode(unwrapped(sentence), out_type=str)
+        return pieces
 
     def unknown_pieces(self, sentence: str) -> list[str]:  # noqa: ARG002
         """Return the pieces of a sentence that have no id: none, if they are spelt with bytes."""
@@ -159,6 +161,6 @@ class Tokenizers(NamedTuple):
         pieces, in_order = self.source.pieces(sentence), self.source.unknown_pieces(sentence)
         rows = zip_longest(ids, attended, fillvalue=())
         return [
-            self.target.decode([row], [pieces[at] for at in places] or in_order)[0]
-            for row, places in rows
+            self.target.decode([row], [pieces[index] for index in indices] or in_order)[0]
+            for row, indices in rows
         ]

@@ -48,12 +48,12 @@ class Alignment:
     @property
     def source_words(self) -> list[str]:
         """The words of the sentence."""
-        return [self.source[begin:end] for begin, end in self.source_spans]
+        return [self.source[start:end] for start, end in self.source_spans]
 
     @property
     def target_words(self) -> list[str]:
         """The words of the translation."""
-        return [self.target[begin:end] for begin, end in self.target_spans]
+        return [self.target[start:end] for start, end in self.target_spans]
 
     def links(self) -> list[int]:
         """Return, for each target word, the index of the source word that it most likely translates."""
@@ -64,8 +64,8 @@ class Alignment:
             np.array([numbers.setdefault(word.casefold(), len(numbers)) for word in words], int)
             for words in (self.source_words, self.target_words)
         )
-        same = (targets[:, None] == sources).astype(np.float32)
-        return [int(row.argmax()) for row in self.weights + SAME_WORD * same]
+        is_same = (targets[:, None] == sources).astype(np.float32)
+        return [int(row.argmax()) for row in self.weights + SAME_WORD * is_same]
 
 
 def word_spans(text: str) -> list[Span]:
@@ -83,10 +83,10 @@ def words_of(text: str) -> tuple[str, str, str]:
     >>> words_of(", du hast ")
     (', ', 'du hast', ' ')
     """
-    found = regex.search(r"\w.*\w|\w", text, regex.DOTALL)
-    if found is None:
+    match = regex.search(r"\w.*\w|\w", text, regex.DOTALL)
+    if match is None:
         return text, "", ""
-    return text[: found.start()], found[0], text[found.end() :]
+    return text[: match.start()], match[0], text[match.end() :]
 
 
 def align_words(
@@ -95,32 +95,36 @@ def align_words(
     source_pieces: Sequence[Span],
     target_pieces: Sequence[Span],
     weights: NDArray[np.float32],
-    most: int | None = None,
+    max_words: int | None = None,
 ) -> Alignment:
     """Convert attention between pieces, [target pieces, source pieces], to attention between words.
 
-    If a text has more than `most` words, groups of adjacent words are treated as one.
+    If a text has more than `max_words` words, groups of adjacent words are treated as one.
     """
-    source_spans, target_spans = (_at_most(most, word_spans(text)) for text in (source, target))
+    source_spans, target_spans = (
+        _at_most(max_words, word_spans(text)) for text in (source, target)
+    )
     from_pieces = _membership(source_spans, source_pieces)  # [S, pieces]
     to_pieces = _membership(target_spans, target_pieces)
     words = to_pieces @ weights @ from_pieces.T
     sums = words.sum(axis=1, keepdims=True)
-    even = np.full_like(words, 1 / max(1, len(source_spans)))
-    words = np.divide(words, sums, out=even, where=sums > 0)
+    uniform = np.full_like(words, 1 / max(1, len(source_spans)))
+    words = np.divide(words, sums, out=uniform, where=sums > 0)
     return Alignment(source, target, source_spans, target_spans, words.astype(np.float32))
 
 
-def _at_most(most: int | None, spans: list[Span]) -> list[Span]:
-    """Merge adjacent spans, so that at most `most` are left."""
-    size = math.ceil(len(spans) / most) if most else 1
-    groups = (spans[at : at + size] for at in range(0, len(spans), max(1, size)))
+def _at_most(max_words: int | None, spans: list[Span]) -> list[Span]:
+    """Merge adjacent spans, so that at most `max_words` are left."""
+    size = math.ceil(len(spans) / max_words) if max_words else 1
+    groups = (spans[start : start + size] for start in range(0, len(spans), max(1, size)))
     return [(group[0][0], group[-1][1]) for group in groups]
 
 
 def _membership(words: Sequence[Span], pieces: Sequence[Span]) -> NDArray[np.float32]:
     """Return [words, pieces]: 1 if they share a character, or if an empty piece (a byte) is in the word."""
-    begins, ends = np.array(words, int).reshape(-1, 2).T[:, :, None]
-    firsts, lasts = np.array(pieces, int).reshape(-1, 2).T
-    shares: NDArray[np.bool_] = (firsts < ends) & (begins < np.maximum(lasts, firsts + 1))
+    starts, ends = np.array(words, int).reshape(-1, 2).T[:, :, None]
+    piece_starts, piece_ends = np.array(pieces, int).reshape(-1, 2).T
+    shares: NDArray[np.bool_] = (piece_starts < ends) & (
+        starts < np.maximum(piece_ends, piece_starts + 1)
+    )
     return shares.astype(np.float32)

@@ -27,7 +27,7 @@ class Tag(NamedTuple):
     @property
     def region(self) -> str:
         """Such as BR; empty if there is none."""
-        return next((one.upper() for one in self.others[:1] if _REGION.fullmatch(one)), "")
+        return next((subtag.upper() for subtag in self.others[:1] if _REGION.fullmatch(subtag)), "")
 
 
 def parse(code: str) -> Tag:
@@ -49,18 +49,18 @@ def lookup(wanted: str, known: Iterable[str]) -> str | None:
     ('de', 'deu_Latn', 'zt')
     """
     index = _index(tuple(known))
-    found = index.exact.get(_key(wanted))
-    if found is not None:
-        return found
+    match = index.exact.get(_key(wanted))
+    if match is not None:
+        return match
     tag = parse(wanted)
     for length in range(len(tag.others), -1, -1):
-        found = index.by_tag.get(tag._replace(others=tag.others[:length]))
-        if found is not None:
-            return found
-    found = index.bare.get(tag.language)
-    if found is None and not tag.others:
+        match = index.by_tag.get(tag._replace(others=tag.others[:length]))
+        if match is not None:
+            return match
+    match = index.bare.get(tag.language)
+    if match is None and not tag.others:
         return index.variants.get((tag.language, tag.script))
-    return found
+    return match
 
 
 def lookup_source(wanted: str, known: Iterable[str]) -> str | None:
@@ -94,7 +94,7 @@ def _parse(code: str) -> tuple[Tag, bool]:
         alias = _ALIASES.get(subtags[0]) or _languages().get(subtags[0], subtags[0])
         subtags = [*_split(alias), *subtags[1:]]
     language, *others = subtags
-    script = next((one.title() for one in others[:1] if _SCRIPT.fullmatch(one)), "")
+    script = next((subtag.title() for subtag in others[:1] if _SCRIPT.fullmatch(subtag)), "")
     tag = Tag(language, script, tuple(others[1:] if script else others))
     if script:
         return tag, True
@@ -138,11 +138,11 @@ def _usual_script(language: str, region: str) -> str:
     if language == "und":  # an unknown language has no usual script
         return ""
     likely = get_global("likely_subtags")
-    found = likely.get(f"{language}_{region}") or likely.get(language) or ""
-    return next((part for part in found.split("_")[1:] if _SCRIPT.fullmatch(part.lower())), "")
+    locale_id = likely.get(f"{language}_{region}") or likely.get(language) or ""
+    return next((part for part in locale_id.split("_")[1:] if _SCRIPT.fullmatch(part.lower())), "")
 
 
 @cache
 def _languages() -> dict[str, str]:
     """Return CLDR's aliases of language codes."""
-    return {old.lower(): new for old, new in get_global("language_aliases").items()}
+    return {alias.lower(): code for alias, code in get_global("language_aliases").items()}

@@ -14,7 +14,7 @@ Kind = Literal["inner", "final", "unit"]
 def _abbreviations(text: object) -> object:
     if not isinstance(text, str):
         return text
-    return frozenset(one.removesuffix(".") for one in text.casefold().split())
+    return frozenset(abbreviation.removesuffix(".") for abbreviation in text.casefold().split())
 
 
 def _words(text: object) -> object:
@@ -96,12 +96,17 @@ class Language:
     def __post_init__(self) -> None:
         """Check that no abbreviation is of two kinds."""
         kinds = self.inner_abbreviations, self.final_abbreviations, self.unit_abbreviations
-        twice = len(frozenset.union(*kinds)) < sum(map(len, kinds))
-        if twice:
-            found = {
-                one for kind in kinds for one in kind if sum(one in other for other in kinds) > 1
+        has_duplicates = len(frozenset.union(*kinds)) < sum(map(len, kinds))
+        if has_duplicates:
+            duplicates = {
+                abbreviation
+                for kind in kinds
+                for abbreviation in kind
+                if sum(abbreviation in other for other in kinds) > 1
             }
-            raise ValueError(f"abbreviations of more than one kind: {', '.join(sorted(found))}")
+            raise ValueError(
+                f"abbreviations of more than one kind: {', '.join(sorted(duplicates))}"
+            )
 
     @property
     def separates_words(self) -> bool:
@@ -118,13 +123,15 @@ class Language:
     @cached_property
     def abbreviation_ends(self) -> tuple[str, ...]:
         """The endings of abbreviated words, such as `str`."""
-        return tuple(short[1:] for short in self.abbreviations if short.startswith("-"))
+        return tuple(
+            abbreviation[1:] for abbreviation in self.abbreviations if abbreviation.startswith("-")
+        )
 
     @cached_property
     def abbreviation_pairs(self) -> frozenset[str]:
         """Adjacent parts of abbreviations: z.B. has z.b."""
-        parts = (short.split(".") for short in self.abbreviations)
-        return frozenset(f"{one}.{other}" for row in parts for one, other in pairwise(row))
+        parts = (abbreviation.split(".") for abbreviation in self.abbreviations)
+        return frozenset(f"{first}.{second}" for row in parts for first, second in pairwise(row))
 
     @cached_property
     def speech(self) -> tuple[str, ...]:
@@ -140,8 +147,8 @@ class Language:
         if self.dotted_i:
             text = text.replace("i", "İ")
         if self.accentless_capitals:
-            apart = unicodedata.normalize("NFD", text).replace("\u0301", "")
-            text = unicodedata.normalize("NFC", apart)
+            decomposed = unicodedata.normalize("NFD", text).replace("\u0301", "")
+            text = unicodedata.normalize("NFC", decomposed)
         return text.upper()
 
     def lower(self, text: str) -> str:
@@ -160,5 +167,5 @@ class Language:
         >>> Language(code="tr", dotted_i=True).capitalized("iyi günler")
         'İyi günler'
         """
-        first = "İ" if self.dotted_i and text.startswith("i") else text[:1].title()
-        return first + text[1:]
+        first_letter = "İ" if self.dotted_i and text.startswith("i") else text[:1].title()
+        return first_letter + text[1:]

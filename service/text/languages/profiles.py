@@ -41,11 +41,11 @@ class Languages:
             ValueError: a file is not a valid profile.
         """
         tag = parse(code)
-        own = self._merged([tag.language, f"{tag.language}-{tag.script}", _regional(tag)])
-        script = own.get("script", tag.script)
-        shared = self._merged([_UNKNOWN, f"{_UNKNOWN}-{script}"])
-        known = {"script": script} if script else {}
-        return Language(code=standard(code), **shared | known | own)
+        own_keys = self._merged([tag.language, f"{tag.language}-{tag.script}", _regional(tag)])
+        script = own_keys.get("script", tag.script)
+        script_keys = self._merged([_UNKNOWN, f"{_UNKNOWN}-{script}"])
+        known_script = {"script": script} if script else {}
+        return Language(code=standard(code), **script_keys | known_script | own_keys)
 
     def _merged(self, stems: list[str]) -> dict[str, Any]:
         merged: dict[str, Any] = {}
@@ -60,11 +60,11 @@ class Languages:
         if stem not in self._files:
             path = self._paths[stem]
             try:
-                found = tomllib.loads(path.read_text("utf-8"))
-                Language(code=stem, **found)
+                keys = tomllib.loads(path.read_text("utf-8"))
+                Language(code=stem, **keys)
             except (ValueError, TypeError) as error:
                 raise ValueError(f"{path} is not a language profile: {error}") from error
-            self._files[stem] = found
+            self._files[stem] = keys
         return self._files[stem]
 
 
@@ -97,15 +97,17 @@ def name(code: str) -> str:
     >>> name("de"), name("zho_Hant"), name("pb"), name("ace_Arab"), name("qqq")
     ('German', 'Traditional Chinese', 'Brazilian Portuguese', 'Acehnese (Arabic)', 'qqq')
     """
-    own, names = profile(code).name, _names()
-    if own or code in names.languages:
-        return own or str(names.languages[code])
-    language, *rest = standard(code).split("-")
-    whole = names.languages.get("_".join([language, *rest]))
-    if whole or language not in names.languages:
-        return str(whole or code)
-    added = [names.scripts.get(one) or names.territories.get(one) or one for one in rest]
-    return " ".join([names.languages[language], *([f"({', '.join(added)})"] if added else [])])
+    own_name, names = profile(code).name, _names()
+    if own_name or code in names.languages:
+        return own_name or str(names.languages[code])
+    language, *subtags = standard(code).split("-")
+    full_name = names.languages.get("_".join([language, *subtags]))
+    if full_name or language not in names.languages:
+        return str(full_name or code)
+    details = [
+        names.scripts.get(subtag) or names.territories.get(subtag) or subtag for subtag in subtags
+    ]
+    return " ".join([names.languages[language], *([f"({', '.join(details)})"] if details else [])])
 
 
 @cache
