@@ -33,17 +33,19 @@ def cut(run: Run) -> list[str | Run]:
 def cut_at(run: Run, places: Sequence[tuple[int, int]]) -> list[str | Run]:
     """Split a run at these stretches, in order; they are returned as they are written, with their tags."""
     pieces: list[str | Run] = []
-    at = tag = 0
-    for first, last in [*places, (len(run.text), len(run.text))]:
-        first_tag = tag
-        while tag < len(run.tags) and run.tags[tag].at <= first:
-            tag += 1
-        first_within = tag
-        while tag < len(run.tags) and run.tags[tag].at < last:
-            tag += 1
-        pieces.append(run.part(at, first, run.tags[first_tag:first_within]))
-        pieces.append(run.part(first, last, run.tags[first_within:tag]).written())
-        at = last
+    start = next_tag = 0
+    for separator_start, separator_end in [*places, (len(run.text), len(run.text))]:
+        first_tag = next_tag
+        while next_tag < len(run.tags) and run.tags[next_tag].at <= separator_start:
+            next_tag += 1
+        first_within = next_tag
+        while next_tag < len(run.tags) and run.tags[next_tag].at < separator_end:
+            next_tag += 1
+        pieces.append(run.part(start, separator_start, run.tags[first_tag:first_within]))
+        pieces.append(
+            run.part(separator_start, separator_end, run.tags[first_within:next_tag]).written()
+        )
+        start = separator_end
     return list(filter(None, pieces))
 
 
@@ -51,32 +53,32 @@ def _separators(run: Run) -> list[tuple[int, int]]:
     """Return the separators, in order: between cells, at the ends of rows, and written line breaks."""
     edges = [tag.at for tag in run.tags]
     placeholders = Placeholders().prepare(run)  # {{ name | upper }} is one cell
-    found: list[tuple[int, int]] = []
-    before = (0, 0)
+    separators: list[tuple[int, int]] = []
+    previous_break = (0, 0)
     for line in _LINE.finditer(run.text):
         cells = [
-            (first, last)
-            for first, last in _in_line(run.text, line.start(), line.start(1))
-            if not _has_tag_within(edges, first, last)
-            and not placeholders.protected_between(first, last)
+            (start, end)
+            for start, end in _in_line(run.text, line.start(), line.start(1))
+            if not _has_tag_within(edges, start, end)
+            and not placeholders.protected_between(start, end)
         ]
         if cells and not _has_tag_within(edges, *line.span(1)):
-            if before not in (*found[-1:], (0, 0)):
-                found.append(before)
-            found += [*cells, line.span(1)]
-        before = line.span(1)
-    return found
+            if previous_break not in (*separators[-1:], (0, 0)):
+                separators.append(previous_break)
+            separators += [*cells, line.span(1)]
+        previous_break = line.span(1)
+    return separators
 
 
-def _has_tag_within(edges: list[int], first: int, last: int) -> bool:
+def _has_tag_within(edges: list[int], start: int, end: int) -> bool:
     """Check whether one of the tags' places is within a stretch."""
-    return bisect_right(edges, first) < bisect_left(edges, last)
+    return bisect_right(edges, start) < bisect_left(edges, end)
 
 
-def _in_line(text: str, first: int, last: int) -> list[tuple[int, int]]:
+def _in_line(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """Return the separators and breaks in a line, except backslashes in paths."""
-    found = [match.span() for match in _BETWEEN_CELLS.finditer(text, first, last)]
-    for token in _TOKEN.finditer(text, first, last):
+    spans = [match.span() for match in _BETWEEN_CELLS.finditer(text, start, end)]
+    for token in _TOKEN.finditer(text, start, end):
         if "\\" in token[0] and not _PATH.search(token[0]):
-            found += [match.span() for match in _BREAK.finditer(text, *token.span())]
-    return sorted(found)
+            spans += [match.span() for match in _BREAK.finditer(text, *token.span())]
+    return sorted(spans)

@@ -62,9 +62,9 @@ def parse(
     stream = list(tokens(text, kind))
     names = frozenset(name.lower() if kind == "html" else name for name in ignored)
     parser = _Parser(kind, names, stream, is_escaped)
-    at = 0
-    while at < len(stream):
-        at = parser.take(at)
+    index = 0
+    while index < len(stream):
+        index = parser.take(index)
     return parser.finish()
 
 
@@ -87,13 +87,15 @@ def _inline_names(stream: list[Token], kind: Kind) -> frozenset[str]:
     """Return the names of inline elements: in XML, those that are directly beside text somewhere."""
     if kind == "html":
         return INLINE
-    found: set[str] = set()
-    for before, token, after in zip([None, *stream], stream, [*stream[1:], None], strict=False):
-        outside = after if token.kind == "close" else before
+    inline: set[str] = set()
+    for previous, token, following in zip(
+        [None, *stream], stream, [*stream[1:], None], strict=False
+    ):
+        neighbour = following if token.kind == "close" else previous
         is_tag = token.kind in ("open", "close", "void")
-        if is_tag and outside is not None and outside.kind == "text" and outside.raw.strip():
-            found.add(token.name)
-    return frozenset(found)
+        if is_tag and neighbour is not None and neighbour.kind == "text" and neighbour.raw.strip():
+            inline.add(token.name)
+    return frozenset(inline)
 
 
 class _Parser:
@@ -111,28 +113,28 @@ class _Parser:
         self.pieces: list[str | Run] = []
         self.first, self.builder = 0, RunBuilder()
 
-    def take(self, at: int) -> int:
-        """Read the token at `at`, or the whole element that it begins; return the index of the next one."""
-        token = self.stream[at]
+    def take(self, index: int) -> int:
+        """Read the token at `index`, or the element that it begins; return the index of the next token."""
+        token = self.stream[index]
         if token.kind == "text":
             self._add_text(token.raw)
         elif token.kind == "open" and (kind := self.of_segment.get(token.name)):
-            end = self.ends.get(at, at + 1)
-            self.builder.tag(self._raw(at, end), kind)
+            end = self.ends.get(index, index + 1)
+            self.builder.tag(self._raw(index, end), kind)
             return end
         elif token.kind == "open" and self._is_kept(token):
-            end = self.ends.get(at, at + 1)
+            end = self.ends.get(index, index + 1)
             if token.name in self.inline:
-                self.builder.protect(self._raw(at, end))
+                self.builder.protect(self._raw(index, end))
             else:
-                self._block(at, end)
+                self._block(index, end)
             return end
         elif token.kind == "verbatim" or token.name in self.inline:
             kind = "void" if token.kind == "verbatim" else token.kind
             self.builder.tag(token.raw, kind)
         else:
-            self._block(at, at + 1)
-        return at + 1
+            self._block(index, index + 1)
+        return index + 1
 
     def finish(self) -> list[str | Run]:
         """Return all pieces."""
@@ -142,37 +144,37 @@ class _Parser:
     def _is_kept(self, token: Token) -> bool:
         return token.name in self.kept or _says_no(token.attributes)
 
-    def _add_text(self, raw: str) -> None:
+    def _add_text(self, markup: str) -> None:
         """Add unescaped text; in XML, references to declared entities and carriage returns are preserved."""
         if not self.is_escaped:
-            self.builder.add(raw)
+            self.builder.add(markup)
             return
-        at = 0
-        for reference in _ENTITY.finditer(raw) if self.format == "xml" else ():
+        start = 0
+        for reference in _ENTITY.finditer(markup) if self.format == "xml" else ():
             name = reference[1]
             if name in html5:
                 continue
-            self.builder.add(unescaped(raw[at : reference.start()]))
-            at = reference.end()
+            self.builder.add(unescaped(markup[start : reference.start()]))
+            start = reference.end()
             if name[0] == "#":
                 self.builder.tag(reference[0], "void")
             else:
                 self.builder.protect(reference[0])
-        self.builder.add(unescaped(raw[at:]))
+        self.builder.add(unescaped(markup[start:]))
 
-    def _raw(self, first: int, last: int) -> str:
+    def _raw(self, start: int, end: int) -> str:
         """Return the markup of a range of tokens."""
-        return "".join(token.raw for token in self.stream[first:last])
+        return "".join(token.raw for token in self.stream[start:end])
 
-    def _block(self, at: int, behind: int) -> None:
+    def _block(self, first: int, end: int) -> None:
         """End the run before tokens that belong to no run: a block's tag, or a whole preserved element."""
         run = self.builder.run(self.format)
         if has_letter(run.text):
             self.pieces += _cut_between_elements(run)
         else:
-            self.pieces.append(self._raw(self.first, at))
-        self.pieces.append(self._raw(at, behind))
-        self.first, self.builder = behind, RunBuilder()
+            self.pieces.append(self._raw(self.first, first))
+        self.pieces.append(self._raw(first, end))
+        self.first, self.builder = end, RunBuilder()
 
 
 def _cut_between_elements(run: Run) -> list[Run]:
@@ -181,53 +183,53 @@ def _cut_between_elements(run: Run) -> list[Run]:
     Such words are separate on the page, like the entries of a menu. An element within a word begins after
     text. In formats for translators and of office documents, a lower-case letter continues a word.
     """
-    places = [
+    cuts = [
         (tag.at, index)
         for index, tag in enumerate(run.tags)
         if run.text[max(0, tag.at - 1) : tag.at].isalnum()
         and run.text[tag.at : tag.at + 1].isalnum()
         and _divides(run, run.tags[max(0, index - 1)], tag)
     ]
-    parts: list[Run] = []
-    at = first = 0
-    for end, last in [*places, (len(run.text), len(run.tags))]:
-        parts.append(run.part(at, end, run.tags[first:last]))
-        at, first = end, last
-    return parts
+    runs: list[Run] = []
+    start = first_tag = 0
+    for end, last_tag in [*cuts, (len(run.text), len(run.tags))]:
+        runs.append(run.part(start, end, run.tags[first_tag:last_tag]))
+        start, first_tag = end, last_tag
+    return runs
 
 
 def _says_no(attributes: str) -> bool:
     """Check whether attributes include `translate="no"` or the class `notranslate`."""
     if "translate" not in attributes.lower():
         return False
-    found = (
+    named_values = (
         (name.lower(), value.strip("\"'").lower()) for name, value in _ATTRIBUTE.findall(attributes)
     )
     return any(
         (name == "translate" and value == "no")
         or (name == "class" and "notranslate" in value.split())
-        for name, value in found
+        for name, value in named_values
     )
 
 
-def _divides(run: Run, before: Tag, tag: Tag) -> bool:
+def _divides(run: Run, previous: Tag, tag: Tag) -> bool:
     """Check whether a tag between two letters or digits, with the one before it, separates words."""
     if tag.kind == "void":
         return _DIVIDES.match(tag.raw) is not None and not _goes_on(run, tag, tag)
-    is_next = before.kind == "close" and tag.kind == "open" and before.at == tag.at
-    return is_next and not _goes_on(run, before, tag)
+    is_next = previous.kind == "close" and tag.kind == "open" and previous.at == tag.at
+    return is_next and not _goes_on(run, previous, tag)
 
 
-def _goes_on(run: Run, before: Tag, tag: Tag) -> bool:
+def _goes_on(run: Run, previous: Tag, tag: Tag) -> bool:
     """Check whether a word or sentence continues in the next element.
 
     In scripts without spaces, it always does, except between links.
     """
     is_unspaced = _UNSPACED.fullmatch(run.text, tag.at - 1, tag.at + 1) is not None
     if run.format == "xml":
-        is_formatted = _OF_FORMAT.match(before.raw) and _OF_FORMAT.match(tag.raw)
+        is_formatted = _OF_FORMAT.match(previous.raw) and _OF_FORMAT.match(tag.raw)
         return bool(is_formatted) and (is_unspaced or run.text[tag.at].islower())
-    return is_unspaced and not (_LINK.match(before.raw) and _LINK.match(tag.raw))
+    return is_unspaced and not (_LINK.match(previous.raw) and _LINK.match(tag.raw))
 
 
 def unescaped(text: str) -> str:
@@ -248,9 +250,9 @@ def _ends_of_elements(stream: list[Token]) -> dict[int, int]:
     """Return, for each open tag that has a close tag, the index after the close tag."""
     ends: dict[int, int] = {}
     opened: dict[str, list[int]] = {}
-    for at, token in enumerate(stream):
+    for index, token in enumerate(stream):
         if token.kind == "open":
-            opened.setdefault(token.name, []).append(at)
+            opened.setdefault(token.name, []).append(index)
         elif token.kind == "close" and opened.get(token.name):
-            ends[opened[token.name].pop()] = at + 1
+            ends[opened[token.name].pop()] = index + 1
     return ends

@@ -46,5 +46,5 @@ def untranslated(raw: str) -> str:
 
 
 def _name(raw: str) -> str:
-    found = _TAG.fullmatch(raw)
-    return found[1].lower() if found else ""
+    match = _TAG.fullmatch(raw)
+    return match[1].lower() if match else ""

@@ -50,11 +50,11 @@ def cut(run: Run) -> list[str | Run]:
         return [run]
     if two_words := _TWO_WORDS.fullmatch(run.text):
         return cut_at(run, [two_words.span(1)])
-    found = [match.span() for match in _BETWEEN.finditer(run.text)]
-    if found:
+    separators = [match.span() for match in _BETWEEN.finditer(run.text)]
+    if separators:
         placeholders = Placeholders().prepare(run)  # `a -> b` in backticks
-        found = [one for one in found if not placeholders.protected_between(*one)]
-    return cut_at(run, found) if _are_labels(run.text, found) else [run]
+        separators = [span for span in separators if not placeholders.protected_between(*span)]
+    return cut_at(run, separators) if _are_labels(run.text, separators) else [run]
 
 
 def _are_labels(text: str, separators: Sequence[tuple[int, int]]) -> bool:

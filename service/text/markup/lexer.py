@@ -87,52 +87,56 @@ class Token:
 
 def tokens(text: str, kind: Kind) -> Iterator[Token]:
     """Yield tags, text and other tokens; a `<` that begins no token is text."""
-    at = 0  # the end of the last token
-    while begin := _BEGINS[kind].search(text, at):
-        token = _other(text, begin, kind) if begin["other"] else _tag(text, begin.start(), kind)
+    position = 0  # the end of the last token
+    while start := _BEGINS[kind].search(text, position):
+        token = _other(text, start, kind) if start["other"] else _tag(text, start.start(), kind)
         if token is None:
             break
-        if begin.start() > at:
-            yield Token(text[at : begin.start()], "text")
+        if start.start() > position:
+            yield Token(text[position : start.start()], "text")
         yield token
-        at = begin.start() + len(token.raw)
-        if kind == "html" and token.kind == "open" and (inner := _inner(text, at, token.name)):
-            yield inner
-            at += len(inner.raw)
-    if at < len(text):
-        yield Token(text[at:], "text")
+        position = start.start() + len(token.raw)
+        if (
+            kind == "html"
+            and token.kind == "open"
+            and (content := _inner(text, position, token.name))
+        ):
+            yield content
+            position += len(content.raw)
+    if position < len(text):
+        yield Token(text[position:], "text")
 
 
-def _inner(text: str, at: int, name: str) -> Token | None:
+def _inner(text: str, position: int, name: str) -> Token | None:
     """Return the content of an HTML element that must not be split, or None for other elements.
 
     If the end of the element is uncertain, this is the rest of the text.
     """
     if name == "plaintext":
-        return Token(text[at:], "verbatim") if at < len(text) else None
+        return Token(text[position:], "verbatim") if position < len(text) else None
     if name not in _END_TAGS:
         return None
-    end = _END_TAGS[name].search(text, at)
-    inner = text[at : end.start()] if end else text[at:]
-    is_sure = _SIMPLE.fullmatch(inner) if name in _OTHER_RULES else "<!--" not in inner
-    if end is None or not (is_sure or (name in _ONLY_TEXT and name != "script")):
-        inner = text[at:]
+    end = _END_TAGS[name].search(text, position)
+    content = text[position : end.start()] if end else text[position:]
+    is_unambiguous = _SIMPLE.fullmatch(content) if name in _OTHER_RULES else "<!--" not in content
+    if end is None or not (is_unambiguous or (name in _ONLY_TEXT and name != "script")):
+        content = text[position:]
     elif name in ("select", "frameset"):
         return None
-    if not inner:
+    if not content:
         return None
-    return Token(inner, "text" if name == "title" and end else "verbatim")
+    return Token(content, "text" if name == "title" and end else "verbatim")
 
 
-def _other(text: str, begin: re.Match[str], kind: Kind) -> Token | None:
+def _other(text: str, opening: re.Match[str], kind: Kind) -> Token | None:
     """Return a comment, declaration or instruction, or None if it never ends."""
-    what, start = begin["other"], begin.end()
-    end = _EMPTY_COMMENT.match(text, start) if (kind, what) == ("html", "!--") else None
-    if end is None and (kind, what) == ("xml", "!"):
+    declaration, start = opening["other"], opening.end()
+    end = _EMPTY_COMMENT.match(text, start) if (kind, declaration) == ("html", "!--") else None
+    if end is None and (kind, declaration) == ("xml", "!"):
         end = _DOCTYPE.match(text, start)
     elif end is None:
-        end = _ENDS[kind].get(what, _END).search(text, start)
-    return None if end is None else Token(text[begin.start() : end.end()], "verbatim")
+        end = _ENDS[kind].get(declaration, _END).search(text, start)
+    return None if end is None else Token(text[opening.start() : end.end()], "verbatim")
 
 
 def _tag(text: str, start: int, kind: Kind) -> Token | None:

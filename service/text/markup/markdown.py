@@ -80,24 +80,31 @@ def atoms(text: str) -> Iterator[Atom]:
 def _events(text: str) -> list[_Event]:
     """Return the parser's events with spans converted from bytes to characters, and adjacent texts joined."""
     encoded = text.encode("utf-8", "replace")  # an unpaired surrogate becomes one character, too
-    begins = (np.frombuffer(encoded, np.uint8) & 0xC0) != 0x80
-    at = range(len(text) + 1) if len(encoded) == len(text) else [0, *np.cumsum(begins).tolist()]
-    found: list[_Event] = []
-    for given, place in events_with_range(encoded.decode(), options=_OPTIONS):
-        event = _event(given, at[place["start"]], at[place["end"]])
-        before = found[-1] if found else event
-        if event.name == before.name == "Text" and event.first == before.last:
-            found[-1] = _Event("Text", before.first, event.last)
+    is_first_byte = (np.frombuffer(encoded, np.uint8) & 0xC0) != 0x80
+    character_at: Sequence[int] = range(len(text) + 1)
+    if len(encoded) > len(text):
+        character_at = [0, *np.cumsum(is_first_byte).tolist()]
+    events: list[_Event] = []
+    for parser_event, span in events_with_range(encoded.decode(), options=_OPTIONS):
+        event = _event(parser_event, character_at[span["start"]], character_at[span["end"]])
+        previous = events[-1] if events else event
+        if event.name == previous.name == "Text" and event.first == previous.last:
+            events[-1] = _Event("Text", previous.first, event.last)
         else:
-            found.append(event)
-    return found
+            events.append(event)
+    return events
 
 
-def _event(given: Any, first: int, last: int) -> _Event:
-    name, of = (given, "") if isinstance(given, str) else next(iter(given.items()))
+def _event(parser_event: Any, first: int, last: int) -> _Event:
+    """Convert an event: `"SoftBreak"`, `{"Start": "Emphasis"}` or `{"Start": {"Link": …}}`, for example."""
+    if isinstance(parser_event, str):
+        return _Event(parser_event, first, last)
+    [(name, details)] = parser_event.items()
     if name not in ("Start", "End"):
         return _Event(name, first, last)
-    element, info = (of, None) if isinstance(of, str) else next(iter(of.items()))
+    if isinstance(details, str):
+        return _Event(name, first, last, details)
+    [(element, info)] = details.items()
     return _Event(name, first, last, element, info)
 
 
@@ -118,20 +125,20 @@ class _Reader:
 
     def atoms(self) -> Iterator[Atom]:
         """Yield the atoms, which do not overlap."""
-        index = at = 0
+        index = position = 0
         while index < len(self.events):
             event, end = self.events[index], self._end(index)
             kind = self._kind(event, is_whole=end > index)
             first, last = event.first, self.events[end].last
             if end == index and event.of in _AROUND:
-                first, last = self._mark(index, at)
+                first, last = self._mark(index, position)
             elif end == index and event.of:
                 first = last = event.last if event.name == "End" else event.first
-            at, before = max(at, last), at
-            yield Atom(max(first, before), at, kind)
+            position, previous_end = max(position, last), position
+            yield Atom(max(first, previous_end), position, kind)
             if event.of == "Item" and (year := _YEAR.match(self.text, first, event.last)):
-                at = year.end()
-                yield Atom(year.start(), at, "text")
+                position = year.end()
+                yield Atom(year.start(), position, "text")
             index = end + 1
 
     def _end(self, index: int) -> int:
@@ -149,13 +156,13 @@ class _Reader:
         )
         return self.ends.get(index, index) if is_whole else index
 
-    def _mark(self, index: int, at: int) -> tuple[int, int]:
-        """Return the span of an element's opening or closing mark; atoms cover the text before `at`."""
+    def _mark(self, index: int, position: int) -> tuple[int, int]:
+        """Return the span of an element's opening or closing mark; atoms cover the text before `position`."""
         event = self.events[index]
         if event.name == "End":
-            return at, event.last
-        inner = self.events[index + 1]
-        return event.first, event.last if inner.name == "End" else inner.first
+            return position, event.last
+        next_event = self.events[index + 1]
+        return event.first, event.last if next_event.name == "End" else next_event.first
 
     def _kind(self, event: _Event, *, is_whole: bool) -> Kind:
         if event.name in ("Text", "SoftBreak"):
@@ -190,14 +197,14 @@ class _Reader:
         marks = [first] if event.name == "Code" else [first, last - 1]
         if any(self._is_within_placeholder(mark) for mark in marks):
             return True
-        beside = self.text[max(0, first - 1) : first] + self.text[last : last + 1]
-        in_word = _IN_FORMULA if event.of == "Strong" else _LETTER_IN_WORD
-        return bool(in_word.search(beside) or _NAME.fullmatch(self.text, first, last))
+        neighbours = self.text[max(0, first - 1) : first] + self.text[last : last + 1]
+        pattern = _IN_FORMULA if event.of == "Strong" else _LETTER_IN_WORD
+        return bool(pattern.search(neighbours) or _NAME.fullmatch(self.text, first, last))
 
-    def _is_within_placeholder(self, at: int) -> bool:
+    def _is_within_placeholder(self, position: int) -> bool:
         """Check whether a place is within a placeholder, but not at its beginning."""
-        place = bisect_left(self.placeholders, at, key=attrgetter("begin")) - 1
-        return place >= 0 and at < self.placeholders[place].end
+        index = bisect_left(self.placeholders, position, key=attrgetter("begin")) - 1
+        return index >= 0 and position < self.placeholders[index].end
 
     def _is_code(self, event: _Event) -> bool:
         """Check whether a code block is code, not verse, a letter, or the text after `~~~ A title ~~~`.
@@ -210,23 +217,23 @@ class _Reader:
             return block[0] != "~" or block.rstrip().endswith("\n~~~")
         if self.is_sure or _CODE_SIGN.search(block):
             return True
-        before = self.text[max(0, event.first - 50) : event.first].rstrip()
-        return before.endswith(":") and not _PROSE_LINE.search(block)
+        text_before = self.text[max(0, event.first - 50) : event.first].rstrip()
+        return text_before.endswith(":") and not _PROSE_LINE.search(block)
 
 
 def _without_targets(text: str, events: list[_Event]) -> str:
     """Replace the ends of links by spaces: placeholders must not extend beyond the address in them."""
-    parts, at = [], 0
-    for before, event in pairwise(events):
-        if event.name == "End" and event.of in _LINKS and before.last >= at:
-            parts += [text[at : before.last], " " * (event.last - before.last)]
-            at = event.last
-    return "".join([*parts, text[at:]])
+    pieces, position = [], 0
+    for previous, event in pairwise(events):
+        if event.name == "End" and event.of in _LINKS and previous.last >= position:
+            pieces += [text[position : previous.last], " " * (event.last - previous.last)]
+            position = event.last
+    return "".join([*pieces, text[position:]])
 
 
 def _ends(text: str, events: list[_Event]) -> Mapping[int, int]:
     """Return the index of each element's last event; of HTML elements, only for those not translated."""
-    found: dict[int, int] = {}
+    last_events: dict[int, int] = {}
     opened: list[int] = [-1]
     tags: dict[tuple[str, int], list[int]] = {}
     """Open tags by name and enclosing element, in which they must be closed."""
@@ -234,11 +241,11 @@ def _ends(text: str, events: list[_Event]) -> Mapping[int, int]:
         if event.name == "Start":
             opened.append(index)
         elif event.name == "End":
-            found[opened.pop()] = index
+            last_events[opened.pop()] = index
         elif event.name == "InlineHtml" and (name := untranslated(text[event.first : event.last])):
-            same = tags.setdefault((name, opened[-1]), [])
+            unclosed = tags.setdefault((name, opened[-1]), [])
             if not text.startswith("</", event.first):
-                same.append(index)
-            elif same:
-                found[same.pop()] = index
-    return found
+                unclosed.append(index)
+            elif unclosed:
+                last_events[unclosed.pop()] = index
+    return last_events

@@ -46,7 +46,9 @@ def split(text: str) -> list[str | Message] | None:
     if PROTECTED in text or not _ARGUMENT.search(text):
         return None
     pieces = list(_Reader(text).message(0, len(text), is_plural=False, depth=0))
-    has_any = len(pieces) > 1 or any(isinstance(one, Message) and one.protected for one in pieces)
+    has_any = len(pieces) > 1 or any(
+        isinstance(piece, Message) and piece.protected for piece in pieces
+    )
     return pieces if has_any else None
 
 
@@ -62,19 +64,19 @@ class _Reader:
     ) -> Iterator[str | Message]:
         """Yield the pieces of a message."""
         arguments = list(self._arguments(first, last))
-        in_front, behind = [], []
+        leading, trailing = [], []
         if depth < MAX_NESTING:
             if arguments and not self.text[first : arguments[0].first].strip():
-                in_front, arguments = arguments[:1], arguments[1:]
+                leading, arguments = arguments[:1], arguments[1:]
             if arguments and not self.text[arguments[-1].last : last].strip(" \t\n.!?"):
-                behind, arguments = arguments[-1:], arguments[:-1]
-        for argument in in_front:
+                trailing, arguments = arguments[-1:], arguments[:-1]
+        for argument in leading:
             yield self.text[first : argument.first]
             yield from self._branches(argument, is_plural, depth)
             first = argument.last
-        end = behind[0].first if behind else last
+        end = trailing[0].first if trailing else last
         yield self._masked(first, end, arguments, is_plural)
-        for argument in behind:
+        for argument in trailing:
             yield from self._branches(argument, is_plural, depth)
             yield self.text[argument.last : last]
 
@@ -82,12 +84,12 @@ class _Reader:
         self, argument: _Argument, is_plural: bool, depth: int
     ) -> Iterator[str | Message]:
         is_plural = is_plural or argument.is_plural  # a `#` belongs to the innermost plural
-        at = argument.first
-        for first, last in argument.branches:
-            yield self.text[at:first]
-            yield from self.message(first, last, is_plural=is_plural, depth=depth + 1)
-            at = last
-        yield self.text[at : argument.last]
+        start = argument.first
+        for branch_start, branch_end in argument.branches:
+            yield self.text[start:branch_start]
+            yield from self.message(branch_start, branch_end, is_plural=is_plural, depth=depth + 1)
+            start = branch_end
+        yield self.text[start : argument.last]
 
     def _masked(
         self, first: int, last: int, arguments: list[_Argument], is_plural: bool
@@ -95,8 +97,8 @@ class _Reader:
         """Return a message in which arguments and, within a plural, `#` are protected."""
         parts: list[str] = []
         protected: list[str] = []
-        places = [(one.first, one.last) for one in arguments]
-        for start, end in [*places, (last, last)]:
+        argument_spans = [(argument.first, argument.last) for argument in arguments]
+        for start, end in [*argument_spans, (last, last)]:
             for mark in _NUMBER.finditer(self.text, first, start):
                 if is_plural and mark["number"]:
                     parts += [self.text[first : mark.start()], PROTECTED]
@@ -111,21 +113,21 @@ class _Reader:
 
     def _arguments(self, first: int, last: int) -> Iterator[_Argument]:
         """Yield the outermost arguments with branches."""
-        while found := _ARGUMENT.search(self.text, first, last):
-            first = self.ends.get(found.start(), found.end())
-            if first > found.end() and (argument := self._argument(found, first)):
+        while opening := _ARGUMENT.search(self.text, first, last):
+            first = self.ends.get(opening.start(), opening.end())
+            if first > opening.end() and (argument := self._argument(opening, first)):
                 yield argument
 
-    def _argument(self, begin: re.Match[str], last: int) -> _Argument | None:
+    def _argument(self, opening: re.Match[str], last: int) -> _Argument | None:
         """Return an argument, or None if it contains anything but branches."""
         branches: list[tuple[int, int]] = []
-        at = begin.end()
-        while selector := _SELECTOR.match(self.text, at, last):
-            at = self.ends[selector.end() - 1]
-            branches.append((selector.end(), at - 1))
-        if not branches or self.text[at : last - 1].strip():
+        position = opening.end()
+        while selector := _SELECTOR.match(self.text, position, last):
+            position = self.ends[selector.end() - 1]
+            branches.append((selector.end(), position - 1))
+        if not branches or self.text[position : last - 1].strip():
             return None
-        return _Argument(begin.start(), last, branches, begin["kind"] != "select")
+        return _Argument(opening.start(), last, branches, opening["kind"] != "select")
 
 
 def unmasked(piece: str | Run, protected: Iterator[str]) -> str | Run:
@@ -136,28 +138,30 @@ def unmasked(piece: str | Run, protected: Iterator[str]) -> str | Run:
 
     if isinstance(piece, str):
         return fill(piece)
-    own = {one.begin: piece.raw(one) for one in piece.protected}
-    places = [match.start() for match in re.finditer(PROTECTED, piece.text)]
+    own_markup = {part.begin: piece.raw(part) for part in piece.protected}
+    positions = [match.start() for match in re.finditer(PROTECTED, piece.text)]
     filled: list[Tag] = []
-    shields: list[Protected] = []
+    shielded: list[Protected] = []
     tags = 0
-    for at in [*places, len(piece.text)]:
-        while tags < len(piece.tags) and piece.tags[tags].at <= at:
+    for position in [*positions, len(piece.text)]:
+        while tags < len(piece.tags) and piece.tags[tags].at <= position:
             filled.append(replace(piece.tags[tags], raw=fill(piece.tags[tags].raw)))
             tags += 1
-        if at < len(piece.text):
-            raw = fill(own[at]) if at in own else next(protected, PROTECTED)
-            shields.append(Protected(at, at + 1, raw))
-    return replace(piece, tags=filled, protected=shields)
+        if position < len(piece.text):
+            raw = (
+                fill(own_markup[position]) if position in own_markup else next(protected, PROTECTED)
+            )
+            shielded.append(Protected(position, position + 1, raw))
+    return replace(piece, tags=filled, protected=shielded)
 
 
 def _ends(text: str) -> dict[int, int]:
     """Return, for the place of each opening brace, the place after the closing one."""
     opened: list[int] = []
-    found: dict[int, int] = {}
+    closing_positions: dict[int, int] = {}
     for mark in _MARK.finditer(text):
         if mark[0] == "{":
             opened.append(mark.start())
         elif mark[0] == "}" and opened:
-            found[opened.pop()] = mark.end()
-    return found
+            closing_positions[opened.pop()] = mark.end()
+    return closing_positions

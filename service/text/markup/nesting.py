@@ -12,19 +12,19 @@ MAX_NESTING = 100
 
 def without_empty_elements(tags: Sequence[Tag]) -> list[Tag]:
     """Merge the tags of each empty element into one void tag, as it encloses no words in the translation."""
-    kept: list[Tag] = []
+    merged: list[Tag] = []
     for tag in tags:
-        before = kept[-1] if kept else None
+        previous = merged[-1] if merged else None
         if (
             tag.kind == "close"
-            and before is not None
-            and before.kind == "open"
-            and before.at == tag.at
+            and previous is not None
+            and previous.kind == "open"
+            and previous.at == tag.at
         ):
-            kept[-1] = Tag(tag.at, before.raw + tag.raw, "void")
+            merged[-1] = Tag(tag.at, previous.raw + tag.raw, "void")
         else:
-            kept.append(tag)
-    return kept
+            merged.append(tag)
+    return merged
 
 
 def check_nesting(tags: Sequence[Tag]) -> None:
@@ -46,9 +46,9 @@ def depth(tags: Sequence[Tag]) -> int:
     return max(depths) - min(depths)
 
 
-def belongs(tag: Tag, begin: int, end: int, is_last: bool) -> bool:
+def belongs(tag: Tag, start: int, end: int, is_last: bool) -> bool:
     """Check whether a tag belongs to a stretch of text; close tags belong to the text before them."""
-    return tag.at <= end if tag.kind == "close" or is_last else tag.at < max(end, begin + 1)
+    return tag.at <= end if tag.kind == "close" or is_last else tag.at < max(end, start + 1)
 
 
 def outermost(
@@ -58,12 +58,12 @@ def outermost(
     first, last = 0, len(tags)
     closing: dict[int, int] | None = None
     while first < last:
-        in_front, behind = tags[first], tags[last - 1]
-        if in_front.kind == "void" and in_front.at == 0:
+        first_tag, last_tag = tags[first], tags[last - 1]
+        if first_tag.kind == "void" and first_tag.at == 0:
             first += 1
-        elif behind.kind == "void" and behind.at == end:
+        elif last_tag.kind == "void" and last_tag.at == end:
             last -= 1
-        elif in_front.at == 0 and behind.at == end:
+        elif first_tag.at == 0 and last_tag.at == end:
             closing = _closing(tags) if closing is None else closing
             if closing.get(first) != last - 1:
                 break
@@ -77,10 +77,10 @@ def outermost(
 def _closing(tags: Sequence[Tag]) -> dict[int, int]:
     """Return the index of the close tag for that of each open tag."""
     opened: list[int] = []
-    found: dict[int, int] = {}
-    for at, tag in enumerate(tags):
+    close_tags: dict[int, int] = {}
+    for index, tag in enumerate(tags):
         if tag.kind == "open":
-            opened.append(at)
+            opened.append(index)
         elif tag.kind == "close" and opened:
-            found[opened.pop()] = at
-    return found
+            close_tags[opened.pop()] = index
+    return close_tags

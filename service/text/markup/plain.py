@@ -6,7 +6,6 @@ The concatenated pieces and runs are always the original text, byte for byte.
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import chain
 
 from service.text.markup import elements, markdown, messages, subtitles
 from service.text.markup.cells import cut
@@ -39,7 +38,7 @@ def parse(text: str) -> list[str | Run]:
             pieces.append(part)
         else:
             protected = iter(part.protected)
-            pieces += [messages.unmasked(one, protected) for one in _parse(part.text)]
+            pieces += [messages.unmasked(piece, protected) for piece in _parse(part.text)]
     return list(filter(None, pieces))
 
 
@@ -49,15 +48,15 @@ def _parse(text: str) -> list[str | Run]:
     is_plain = run.is_of_words or not _has_signs(text)
     if is_plain and not _FIRST_LINE.match(text):
         return [run]
-    front = match[0] if (match := _FRONT_MATTER.match(text)) else ""
-    text = text[len(front) :]
-    found = list(markdown.atoms(text))
-    is_marked_up = any(atom.kind not in ("text", "break") for atom in found)
-    pieces = [front, *(_Gatherer(text).gather(found) if is_marked_up else [Run(text)])]
-    cut_up = (
-        [one] if isinstance(one, str) else cut(subtitles.tagged(as_emphasis(one))) for one in pieces
-    )
-    return list(chain.from_iterable(cut_up))
+    front_matter = match[0] if (match := _FRONT_MATTER.match(text)) else ""
+    text = text[len(front_matter) :]
+    atoms = list(markdown.atoms(text))
+    is_marked_up = any(atom.kind not in ("text", "break") for atom in atoms)
+    pieces = [front_matter, *(_Gatherer(text).gather(atoms) if is_marked_up else [Run(text)])]
+    cells: list[str | Run] = []
+    for piece in pieces:
+        cells += [piece] if isinstance(piece, str) else cut(subtitles.tagged(as_emphasis(piece)))
+    return cells
 
 
 def _has_signs(text: str) -> bool:
@@ -75,13 +74,13 @@ class _Gatherer:
 
     def gather(self, atoms: Iterable[Atom]) -> list[str | Run]:
         """Return all pieces."""
-        at = 0
+        position = 0
         for atom in atoms:
-            self._between(self.text[at : atom.first], atom)
+            self._between(self.text[position : atom.first], atom)
             self._take(self.text[atom.first : atom.last], atom)
-            at = atom.last
+            position = atom.last
         self._end()
-        self._keep(self.text[at:])
+        self._keep(self.text[position:])
         return self.pieces
 
     def _between(self, gap: str, atom: Atom) -> None:
@@ -95,24 +94,24 @@ class _Gatherer:
             self._end()
             self._keep(gap)
 
-    def _is_escape(self, at: int) -> bool:
+    def _is_escape(self, index: int) -> bool:
         """Check whether the backslash before a mark becomes a tag, not part of the text as in a_word."""
-        before, behind = self.text[at - 2], self.text[at + 1 : at + 2]
-        return self.text[at] != "_" and not (before.isalnum() and behind.isalnum())
+        previous, following = self.text[index - 2], self.text[index + 1 : index + 2]
+        return self.text[index] != "_" and not (previous.isalnum() and following.isalnum())
 
-    def _take(self, raw: str, atom: Atom) -> None:
+    def _take(self, markup: str, atom: Atom) -> None:
         if atom.kind == "break" or atom.kind == "block":
             self._end()
-            self._keep(raw)
+            self._keep(markup)
         elif atom.kind == "html":
             self._end()
-            self.pieces += elements.parse(raw, "html", is_escaped=False)
+            self.pieces += elements.parse(markup, "html", is_escaped=False)
         elif atom.kind == "text":
-            self.builder.add(raw)
+            self.builder.add(markup)
         elif atom.kind == "protected":
-            self.builder.protect(raw)
+            self.builder.protect(markup)
         else:
-            self.builder.tag(raw, atom.kind)
+            self.builder.tag(markup, atom.kind)
 
     def _end(self) -> None:
         """End the current run, if there is one."""
@@ -123,11 +122,11 @@ class _Gatherer:
             run = replace(run, tags=[replace(tag, kind="void") for tag in run.tags])
         self.pieces.append(run)
 
-    def _keep(self, raw: str) -> None:
+    def _keep(self, text: str) -> None:
         """Add preserved text; link definitions without an address, such as `[Anna]: Ja.`, are translated."""
-        at = 0
-        for definition in _DEFINITION.finditer(raw) if "]:" in raw else ():
+        start = 0
+        for definition in _DEFINITION.finditer(text) if "]:" in text else ():
             if not _ADDRESS.search(definition[1]):
-                self.pieces += [raw[at : definition.start()], Run(definition[0])]
-                at = definition.end()
-        self.pieces.append(raw[at:])
+                self.pieces += [text[start : definition.start()], Run(definition[0])]
+                start = definition.end()
+        self.pieces.append(text[start:])

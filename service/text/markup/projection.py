@@ -72,46 +72,47 @@ class _Placer:
         self.ends = [end for _, end in alignment.source_spans]
         self.linked: list[list[int]] = [[] for _ in alignment.source_spans]
         """For each source word, the target words that translate it, in order."""
-        for at, source in enumerate(links if self.linked else []):
-            self.linked[source].append(at)
+        for target, source in enumerate(links if self.linked else []):
+            self.linked[source].append(target)
         self.densest: dict[tuple[range, int, int], tuple[int, int]] = {}
 
     def place_all(self, elements: Sequence[Element], words: Span, characters: Span) -> None:
         """Place elements in a stretch of the translation, given as spans of words and of characters."""
         first, last = words
-        at, end = characters
+        start, end = characters
         placed = sorted(
-            ((*self._place(one, first, last), index) for index, one in enumerate(elements)),
+            ((*self._place(element, first, last), index) for index, element in enumerate(elements)),
             key=lambda place: (place[0], place[1], place[2]),
         )
-        free = first
-        for start, stop, index in placed:
-            start, stop = max(start, free), max(stop, start, free)
+        first_free = first
+        for first_word, last_word, index in placed:
+            first_word = max(first_word, first_free)
+            last_word = max(last_word, first_word)
             element = elements[index]
-            low, high = self._characters(start, stop)
-            if start == stop > first and self._trails(element):
-                low = high = self.alignment.target_spans[start - 1][1]
-            low, high = self._with_spaces(element, low, high)
-            low = min(max(low, at), end)
-            high = min(max(high, low), end)
+            opening, closing = self._characters(first_word, last_word)
+            if first_word == last_word > first and self._trails(element):
+                opening = closing = self.alignment.target_spans[first_word - 1][1]
+            opening, closing = self._with_spaces(element, opening, closing)
+            opening = min(max(opening, start), end)
+            closing = min(max(closing, opening), end)
             if not element.open:  # it began before this sentence
-                low = at
+                opening = start
             if not element.close and element.begin < element.end:
-                high = end
-            self._add(low, element.open, "open" if element.close else "void")
-            self.place_all(element.children, (start, stop), (low, high))
-            self._add(high, element.close, "close")
-            at, free = high, stop
+                closing = end
+            self._add(opening, element.open, "open" if element.close else "void")
+            self.place_all(element.children, (first_word, last_word), (opening, closing))
+            self._add(closing, element.close, "close")
+            start, first_free = closing, last_word
 
-    def _add(self, at: int, raw: str, kind: TagKind) -> None:
+    def _add(self, position: int, raw: str, kind: TagKind) -> None:
         if raw:
-            self.tags.append(Tag(at, raw, kind))
+            self.tags.append(Tag(position, raw, kind))
 
     def _characters(self, first: int, last: int) -> Span:
         """Return the span from the beginning of word `first` to the end of the word before `last`."""
         spans, length = self.alignment.target_spans, len(self.alignment.target)
-        begin = spans[first][0] if first < len(spans) else length
-        return begin, max(begin, spans[last - 1][1]) if last > first else begin
+        start = spans[first][0] if first < len(spans) else length
+        return start, max(start, spans[last - 1][1]) if last > first else start
 
     def _with_spaces(self, element: Element, low: int, high: int) -> Span:
         """Extend a stretch by the spaces around it, if the element had spaces at its inner edges."""
@@ -126,35 +127,35 @@ class _Placer:
 
     def _trails(self, element: Element) -> bool:
         """Check whether an empty element directly follows a word, and does not directly precede another."""
-        before = bisect_right(self.ends, element.begin)
+        num_before = bisect_right(self.ends, element.begin)
         return (
             element.begin == element.end
-            and self.ends[before - 1 : before] == [element.begin]
-            and self.begins[before : before + 1] != [element.begin]
+            and self.ends[num_before - 1 : num_before] == [element.begin]
+            and self.begins[num_before : num_before + 1] != [element.begin]
         )
 
     def _place(self, element: Element, first: int, last: int) -> tuple[int, int]:
         """Return the range of target words, from `first` to before `last`, that belong to an element."""
         count = len(self.begins)
-        inside = range(
+        source_words = range(
             bisect_right(self.ends, element.begin), bisect_left(self.begins, element.end)
         )
-        if not inside:
-            following = bisect_left(self.begins, element.begin)
-            if following == count:
+        if not source_words:
+            next_word = bisect_left(self.begins, element.begin)
+            if next_word == count:
                 return last, last
-            if following == 0:
+            if next_word == 0:
                 return first, first
             if self._trails(element):
-                start = self._word(following - 1, first, last) + 1
+                start = self._word(next_word - 1, first, last) + 1
                 return min(start, last), min(start, last)
-            start = self._word(following, first, last)
+            start = self._word(next_word, first, last)
             return start, start
-        if len(inside) == count:
+        if len(source_words) == count:
             return first, last
-        start, stop = self._densest(inside, first, last)
+        start, stop = self._densest(source_words, first, last)
         if start == stop:  # no word translates it: place it in proportion
-            start = self._in_proportion(inside[0], first, last)
+            start = self._in_proportion(source_words[0], first, last)
             stop = min(last, start + 1)
         if not element.open:
             start = first
@@ -164,31 +165,35 @@ class _Placer:
 
     def _word(self, source: int, first: int, last: int) -> int:
         """Return the first target word, from `first` to before `last`, that translates a source word."""
-        near = bisect_left(self.linked[source], first)
-        found = self.linked[source][near : near + 1]
-        return found[0] if found and found[0] < last else self._in_proportion(source, first, last)
+        index = bisect_left(self.linked[source], first)
+        candidates = self.linked[source][index : index + 1]
+        return (
+            candidates[0]
+            if candidates and candidates[0] < last
+            else self._in_proportion(source, first, last)
+        )
 
-    def _densest(self, inside: range, first: int, last: int) -> tuple[int, int]:
+    def _densest(self, source_words: range, first: int, last: int) -> tuple[int, int]:
         """Return the stretch with the most words of the element and the fewest others (Kadane's algorithm).
 
         Results are cached, because many elements may enclose the same words.
         """
-        key = (inside, first, last)
+        key = (source_words, first, last)
         if key in self.densest:
             return self.densest[key]
-        best, best_place, current, start, behind = 0, (first, first), 0, first, first
-        for at in sorted(chain.from_iterable(self.linked[source] for source in inside)):
-            if not first <= at < last:
+        best, best_place, current, start, last_end = 0, (first, first), 0, first, first
+        for target in sorted(chain.from_iterable(self.linked[source] for source in source_words)):
+            if not first <= target < last:
                 continue
-            current -= at - behind  # other words between
+            current -= target - last_end  # other words between
             if current <= 0:
-                current, start = 0, at
-            current, behind = current + 1, at + 1
+                current, start = 0, target
+            current, last_end = current + 1, target + 1
             if current > best:
-                best, best_place = current, (start, at + 1)
+                best, best_place = current, (start, target + 1)
         self.densest[key] = best_place
         return best_place
 
     def _in_proportion(self, source: int, first: int, last: int) -> int:
-        share = source / max(1, len(self.alignment.source_spans))
-        return min(max(first, round(share * len(self.links))), last)
+        fraction = source / max(1, len(self.alignment.source_spans))
+        return min(max(first, round(fraction * len(self.links))), last)

@@ -28,9 +28,9 @@ class RunBuilder:
 
     def protect(self, raw: str) -> None:
         """Add markup that is part of the sentence and preserved unchanged."""
-        begin = self._length
+        start = self._length
         self.add(PROTECTED)
-        self._protected.append(Protected(begin, self._length, raw))
+        self._protected.append(Protected(start, self._length, raw))
 
     def run(self, form: Format = "text") -> Run:
         """Return the run."""

@@ -31,16 +31,16 @@ def split(text: str) -> list[str | Message] | None:
     if " --> " not in text:
         return None
     pieces: list[str | Message] = []
-    at = 0
+    start = 0
     for times in _TIMES.finditer(text):
-        dialogue = _without_name(text[at : times.start()])
-        is_header = at == 0 and _HEADER.match(text)
+        dialogue = _without_name(text[start : times.start()])
+        is_header = start == 0 and _HEADER.match(text)
         pieces += [
             dialogue if is_header else Message(dialogue),
-            text[at + len(dialogue) : times.end()],
+            text[start + len(dialogue) : times.end()],
         ]
-        at = times.end()
-    return [*pieces, Message(text[at:])] if at else None
+        start = times.end()
+    return [*pieces, Message(text[start:])] if start else None
 
 
 def _without_name(text: str) -> str:
@@ -54,11 +54,11 @@ def tagged(run: Run) -> Run:
     """Convert the markup of subtitles in a run to tags."""
     if "<" not in run.text and "{\\" not in run.text:
         return run
-    found = list(run.between_tags(_TAG.finditer))
+    matches = list(run.between_tags(_TAG.finditer))
     return run.extracted(
-        [(*match.span(), "") for match in found],
-        [match[0] for match in found],
-        [_kind_of(match[0]) for match in found],
+        [(*match.span(), "") for match in matches],
+        [match[0] for match in matches],
+        [_kind_of(match[0]) for match in matches],
     )
 
 
