@@ -66,16 +66,16 @@ def in_truecase(
         keeps_acronyms: whether words in capitals keep them.
         is_first: whether the text begins the sentence, so that its first letter keeps its case.
     """
-    found = _LETTER.search(text) if is_first else None
-    first = found.end() if found and found.group().isupper() else 0
+    first_letter = _LETTER.search(text) if is_first else None
+    capital_end = first_letter.end() if first_letter and first_letter.group().isupper() else 0
 
     def recase(match: re.Match[str]) -> str:
         word = match.group()
         return word if keeps_acronyms and len(word) > 1 and word.isupper() else truecase(word)
 
-    units = {place for unit in _UNIT.finditer(text) for place in range(*unit.span())}
+    units = {position for unit in _UNIT.finditer(text) for position in range(*unit.span())}
     recased = _WORD.sub(lambda word: word[0] if word.start() in units else recase(word), text)
-    return text[:first] + recased[first:] if len(recased) == len(text) else text
+    return text[:capital_end] + recased[capital_end:] if len(recased) == len(text) else text
 
 
 class Case(Rule):
@@ -106,19 +106,19 @@ class Case(Rule):
 
     def prepare(self, run: Run) -> Run:
         """Return the sentence with its words in their usual case."""
-        rest = run.unprotected()
-        if not says_nothing(rest, self._source.capitalizes_nouns):
+        unprotected = run.unprotected()
+        if not says_nothing(unprotected, self._source.capitalizes_nouns):
             return run
-        keeps_acronyms = not is_in_capitals(rest)
-        pieces, at = [], 0
-        for one in run.protected:
-            pieces += [run.text[at : one.begin], run.text[one.begin : one.end]]
-            at = one.end
-        pieces.append(run.text[at:])
+        keeps_acronyms = not is_in_capitals(unprotected)
+        pieces, start = [], 0
+        for part in run.protected:
+            pieces += [run.text[start : part.begin], run.text[part.begin : part.end]]
+            start = part.end
+        pieces.append(run.text[start:])
         is_first = True
-        for place in range(0, len(pieces), 2):
-            piece = pieces[place]
-            pieces[place] = in_truecase(piece, self._truecase, keeps_acronyms, is_first)
+        for index in range(0, len(pieces), 2):
+            piece = pieces[index]
+            pieces[index] = in_truecase(piece, self._truecase, keeps_acronyms, is_first)
             is_first = is_first and _LETTER.search(piece) is None
         return replace(run, text="".join(pieces))
 
@@ -127,10 +127,10 @@ class Case(Rule):
         if is_in_capitals(source.unprotected()):
             return translation.edited(
                 [
-                    (at, at + 1, capital)
-                    for at, one in enumerate(translation.text)
-                    if one != (capital := self._target.upper(one))
-                    and not translation.is_protected(at)
+                    (position, position + 1, capital)
+                    for position, character in enumerate(translation.text)
+                    if character != (capital := self._target.upper(character))
+                    and not translation.is_protected(position)
                 ]
             )
         text = translation.text

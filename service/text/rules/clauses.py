@@ -81,28 +81,30 @@ class Clauses(Rule):
         """
         language = self._source
         word, count = language.word_length or 1, _length(text, language)
-        most, shortest = self.max_words * word, SHORTEST * word
-        if not self.max_words or count <= most:
+        max_length, min_length = self.max_words * word, SHORTEST * word
+        if not self.max_words or count <= max_length:
             return [text]
         marked = _NARROWLY_MARKED if _WIDE_MARKS.isdisjoint(text) else _MARKED
         marks = _boundaries(
             text, language, marked if language.separates_words else _MARKED_OR_BLANK
         )
-        others: list[_Boundaries] | None = None
-        found: list[str] = []
+        other_boundaries: list[_Boundaries] | None = None
+        clauses: list[str] = []
         to_cut = [_Stretch(0, len(text), 0, count)]  # the next one last
         while to_cut:
             stretch = to_cut.pop()
             length = stretch.behind - stretch.before
-            halves = stretch.halves(marks, shortest) if length > most else None
-            if halves is None and length > 2 * most:
-                others = _words_and_blanks(text, language) if others is None else others
-                halves = next(filter(None, (stretch.halves(one, shortest) for one in others)), None)
+            halves = stretch.halves(marks, min_length) if length > max_length else None
+            if halves is None and length > 2 * max_length:
+                if other_boundaries is None:
+                    other_boundaries = _words_and_blanks(text, language)
+                for boundaries in other_boundaries:
+                    halves = halves or stretch.halves(boundaries, min_length)
             if halves is None:
-                found.append(text[stretch.begin : stretch.end])
+                clauses.append(text[stretch.begin : stretch.end])
             else:
                 to_cut += halves
-        return found
+        return clauses
 
     def join(self, sources: Sequence[str], translations: Sequence[str]) -> str:
         """Join the translations of a sentence's clauses, with the marks of the source between them.
@@ -113,24 +115,22 @@ class Clauses(Rule):
         if len(translations) == 1:
             return translations[0]
         joined = [translations[0]]
-        for before, source, translation in zip(
+        for previous_source, source, translation in zip(
             sources, sources[1:], translations[1:], strict=False
         ):
-            kind = _KIND.get(before[-1], 0)
+            kind = _KIND.get(previous_source[-1], 0)
             mark = self._target.clause_marks[kind]
-            if before[-1] in "–—-":
-                mark = f" {before[-1]}"
-            elif before[-1] not in _KIND and self._source.separates_words:
+            if previous_source[-1] in "–—-":
+                mark = f" {previous_source[-1]}"
+            elif previous_source[-1] not in _KIND and self._source.separates_words:
                 mark = ""
-            begins = (
-                translation
-                if _keeps_capital(kind, source, translation)
-                else self._within(translation)
-            )
-            while joined and not (stripped := joined.pop().rstrip(_MARKS)):
-                pass
+            if not _keeps_capital(kind, source, translation):
+                translation = self._within(translation)
+            last = ""
+            while joined and not last:
+                last = joined.pop().rstrip(_MARKS)
             blank = "" if mark and east_asian_width(mark[-1]) in "FW" else " "
-            joined += [stripped, f"{mark}{blank}", begins]
+            joined += [last, f"{mark}{blank}", translation]
         return "".join(joined)
 
 
@@ -162,48 +162,50 @@ class _Stretch(NamedTuple):
 
     def halves(self, boundaries: _Boundaries, shortest: int) -> "list[_Stretch] | None":
         """Cut nearest to the middle and return the second and the first part, or None if one is too short."""
-        places, begins, lengths = boundaries
+        places, starts, lengths = boundaries
         first = bisect_left(lengths, self.before + shortest)
         last = bisect_right(lengths, self.behind - shortest)
         if first >= last:
             return None
         nearest = bisect_left(places, (self.begin + self.end) / 2, first, last)
         around = range(max(first, nearest - 1), min(last, nearest + 1))
-        middle = min(around, key=lambda at: abs(2 * places[at] - self.begin - self.end))
-        between = lengths[middle]
+        middle = min(around, key=lambda index: abs(2 * places[index] - self.begin - self.end))
+        length_before = lengths[middle]
         return [
-            _Stretch(begins[middle], self.end, between, self.behind),
-            _Stretch(self.begin, places[middle], self.before, between),
+            _Stretch(starts[middle], self.end, length_before, self.behind),
+            _Stretch(self.begin, places[middle], self.before, length_before),
         ]
 
 
 def _boundaries(text: str, language: Language, pattern: regex.Pattern[str]) -> _Boundaries:
     """Return the boundaries that a pattern finds outside of quotes and brackets."""
-    found = _Boundaries([], [], [])
-    at = length = quotes = brackets = 0
+    boundaries = _Boundaries([], [], [])
+    previous = length = quotes = brackets = 0
     for match in pattern.finditer(text):
-        place = match.start()
-        length += _length(text[at:place], language)
-        quotes += len(_QUOTES.findall(text, at, place))
-        brackets += len(_BRACKETS.findall(text, at, place))
+        position = match.start()
+        length += _length(text[previous:position], language)
+        quotes += len(_QUOTES.findall(text, previous, position))
+        brackets += len(_BRACKETS.findall(text, previous, position))
         if quotes % 2 == brackets % 2 == 0:
-            found.places.append(place)
-            found.begins.append(match.end())
-            found.lengths.append(length)
-        at = place
-    return found
+            boundaries.places.append(position)
+            boundaries.begins.append(match.end())
+            boundaries.lengths.append(length)
+        previous = position
+    return boundaries
 
 
 def _words_and_blanks(text: str, language: Language) -> list[_Boundaries]:
     """Return the spaces before words that usually begin sentences, if there are any, and all spaces."""
     blanks = _boundaries(text, language, _BLANK)
-    kept = [
+    starting = [
         row
         for row in zip(*blanks, strict=True)
         if (word := _WORD.match(text, row[1])) and word[0].casefold() in language.starters
     ]
-    starters = _Boundaries(*(list(column) for column in zip(*kept, strict=True))) if kept else None
-    return [one for one in (starters, blanks) if one]
+    starters = (
+        _Boundaries(*(list(column) for column in zip(*starting, strict=True))) if starting else None
+    )
+    return [boundaries for boundaries in (starters, blanks) if boundaries]
 
 
 def _keeps_capital(kind: int, source: str, translation: str) -> bool:

@@ -26,6 +26,6 @@ class Directions(Rule):
             return run
         pairs: list[MarkPair] = []
         for match in run.between_tags(_PAIRS.finditer):
-            first, last = match.start(), match.end() - 1
-            pairs.append(((first, first + 1, run.text[first]), (last, last + 1, run.text[last])))
+            start, end = match.start(), match.end() - 1
+            pairs.append(((start, start + 1, run.text[start]), (end, end + 1, run.text[end])))
         return as_tags(run, pairs)

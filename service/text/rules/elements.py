@@ -47,70 +47,70 @@ class Elements(Rule):
         return replace(translation, tags=tags)
 
 
-def _space(before: str, beside: str, touching: str, apart: str) -> str:
+def _space(space: str, neighbour: str, touching: str, separate: str) -> str:
     """Return the spaces that a tag needs beside a character; beside ambiguous marks, they are as before."""
-    if not beside or beside.isspace() or beside in touching:
+    if not neighbour or neighbour.isspace() or neighbour in touching:
         return ""
-    return before or " " if beside.isalnum() or beside in apart else before
+    return space or " " if neighbour.isalnum() or neighbour in separate else space
 
 
 def _without_footnotes(run: Run) -> Run:
     """Convert superscript numbers after words to void tags, as they are not part of the word."""
     places: list[Place] = []
     tags: list[Tag] = []
-    at = 0
+    next_tag = 0
     for index, last in _raised(run):
-        begin, end = run.tags[index].at, run.tags[last].at
-        tags += run.tags[at:index]
-        at = index
+        start, end = run.tags[index].at, run.tags[last].at
+        tags += run.tags[next_tag:index]
+        next_tag = index
         if _is_footnote(run, run.tags[index], end):
-            raw = replace(run, tags=run.tags[index : last + 1]).written_between(begin, end)
-            tags.append(Tag(begin, raw, "void"))
-            places.append((begin, end, ""))
-            at = last + 1
-    return replace(run, tags=[*tags, *run.tags[at:]]).edited(places) if places else run
+            raw = replace(run, tags=run.tags[index : last + 1]).written_between(start, end)
+            tags.append(Tag(start, raw, "void"))
+            places.append((start, end, ""))
+            next_tag = last + 1
+    return replace(run, tags=[*tags, *run.tags[next_tag:]]).edited(places) if places else run
 
 
 def _is_footnote(run: Run, tag: Tag, end: int) -> bool:
     """Check whether the element that begins with a tag is a superscript number after a word, not a unit."""
-    begin, text = tag.at, run.text
+    start, text = tag.at, run.text
     return (
         tag.raw[1:4].lower() == "sup"
-        and not text[begin:end].strip(_OF_FOOTNOTES)
-        and text[begin - 1 : begin].isalpha()
-        and begin > _LONGEST_UNIT
-        and text[begin - _LONGEST_UNIT - 1 : begin].isalnum()
+        and not text[start:end].strip(_OF_FOOTNOTES)
+        and text[start - 1 : start].isalpha()
+        and start > _LONGEST_UNIT
+        and text[start - _LONGEST_UNIT - 1 : start].isalnum()
     )
 
 
 def _whole(run: Run) -> Run:
     """Protect words with superscripts or subscripts: `m<sup>2</sup>`, `H<sub>2</sub>O`."""
-    found: list[tuple[int, int]] = []
-    free = 0
+    stretches: list[tuple[int, int]] = []
+    free_from = 0
     for index, last in _raised(run):
-        begin, end = run.tags[index].at, run.tags[last].at
-        if begin < free:
+        start, end = run.tags[index].at, run.tags[last].at
+        if start < free_from:
             continue
-        while begin > free and run.text[begin - 1].isalnum():
-            begin -= 1
+        while start > free_from and run.text[start - 1].isalnum():
+            start -= 1
         while end < len(run.text) and run.text[end].isalnum():
             end += 1
-        found.append((begin, end))
-        free = end
-    return run.protecting(found)
+        stretches.append((start, end))
+        free_from = end
+    return run.protecting(stretches)
 
 
 def _raised(run: Run) -> Iterator[tuple[int, int]]:
     """Yield the indices of the tags that begin and end the outermost superscripts and subscripts."""
     opened = ""
-    begin = depth = 0
+    first_tag = depth = 0
     for index, tag in enumerate(run.tags):
-        if not opened and tag.kind == "open" and (found := _RAISED.match(tag.raw)):
-            opened, begin, depth = found[0].lower(), index, 0
+        if not opened and tag.kind == "open" and (match := _RAISED.match(tag.raw)):
+            opened, first_tag, depth = match[0].lower(), index, 0
         if opened:
             depth += tag.depth
             if depth == 0:
-                yield begin, index
+                yield first_tag, index
                 opened = ""
 
 
@@ -120,8 +120,8 @@ def _with_its_spaces(run: Run) -> Run:
     tags = list(run.tags)
     for index, tag in enumerate(tags):
         around = run.text[max(0, tag.at - 1) : tag.at + 1]
-        at = tag.at if around == "  " else tag.at - 1
-        if tag.kind != "void" or around[:1] != " " or (places and places[-1][1] > at):
+        space = tag.at if around == "  " else tag.at - 1
+        if tag.kind != "void" or around[:1] != " " or (places and places[-1][1] > space):
             continue
         if around == "  ":
             tags[index] = replace(tag, raw=f"{tag.raw} ")
@@ -129,5 +129,5 @@ def _with_its_spaces(run: Run) -> Run:
             tags[index] = replace(tag, raw=f" {tag.raw}")
         else:
             continue
-        places.append((at, at + 1, ""))
+        places.append((space, space + 1, ""))
     return replace(run, tags=tags).edited(places)

@@ -32,33 +32,35 @@ class Ellipses(Rule):
         """Return the sentence with its ellipses and rows as tags."""
         if _MAY_HOLD_ONE.search(run.text) is None:
             return run
-        found = [
+        extractions = [
             _extraction(match)
             for match in run.between_tags(_ELLIPSIS.finditer)
             if not run.is_protected(match.start("dots"))
         ]
-        found += [
+        extractions += [
             ((*match.span("rest"), ""), match["rest"])
             for match in run.between_tags(_ROW.finditer)
             if not run.is_protected(match.start())
         ]
-        found.sort()
-        new = run.extracted([place for place, _ in found], [raw for _, raw in found], in_front=True)
-        return new if has_letter(new.unprotected()) else run
+        extractions.sort()
+        extracted = run.extracted(
+            [place for place, _ in extractions], [raw for _, raw in extractions], in_front=True
+        )
+        return extracted if has_letter(extracted.unprotected()) else run
 
     def restore(self, source: Run, translation: Run) -> Run:
         """Remove a full stop before a final ellipsis, and add the first mark of a final row."""
         text = translation.text
-        before, last = source.text[-2:-1], source.text[-1:]
-        if not text or (before.isalnum() and last != "…"):  # a single mark
+        previous, last = source.text[-2:-1], source.text[-1:]
+        if not text or (previous.isalnum() and last != "…"):  # a single mark
             return translation
         has_dot = text.endswith(".") and not text.endswith("..")
-        at = len(text) - has_dot
+        end = len(text) - has_dot
         row = _ENDS_WITH_ROW.search(source.text)
         if row and text[-1] not in "!?！？":
-            return translation.edited([(at, len(text), row["first"])])
+            return translation.edited([(end, len(text), row["first"])])
         if has_dot and _ends_with_one(source.text):
-            return translation.edited([(at, len(text), "")])
+            return translation.edited([(end, len(text), "")])
         return translation
 
 
@@ -70,11 +72,11 @@ def _ends_with_one(text: str) -> bool:
 
 def _extraction(match: re.Match[str]) -> tuple[Place, str]:
     """Return the place to replace, with its replacement, and the tag's markup."""
-    text, (first, last) = match.string, match.span("dots")
+    text, (start, end) = match.string, match.span("dots")
     lead, trail = match["lead"], match["trail"]
-    following = text[match.end() : match.end() + 1]
-    if not following or not (following.isalnum() or trail):
-        return (match.start(), last, ""), f"{lead}{match['dots']}"
+    next_character = text[match.end() : match.end() + 1]
+    if not next_character or not (next_character.isalnum() or trail):
+        return (match.start(), end, ""), f"{lead}{match['dots']}"
     if lead or match.start() == 0:
-        return (first, match.end(), ""), f"{match['dots']}{trail}"
-    return (first, last, "" if trail else " "), match["dots"]
+        return (start, match.end(), ""), f"{match['dots']}{trail}"
+    return (start, end, "" if trail else " "), match["dots"]

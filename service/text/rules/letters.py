@@ -28,9 +28,9 @@ class Letters(SpellingRule):
         """Check that a translation has each such word, ignoring case."""
         if not self._lacks(source.text):
             return True
-        found = translation.unprotected().casefold()
+        translated = translation.unprotected().casefold()
         words = self._words(source.unprotected())
-        return all(word[0].casefold() in found for word in words)
+        return all(word[0].casefold() in translated for word in words)
 
     def protect(self, run: Run, translation: Run) -> Run:
         """Protect these words."""
@@ -45,9 +45,11 @@ class Letters(SpellingRule):
         """Check whether the vocabulary lacks a letter of a text, in its case and in lower case."""
         if text.isascii():
             return False
-        for one in set(text) - self._fine:
-            if one.isalpha() and not (self._spells(one) or self._spells(one.lower())):
+        for character in set(text) - self._fine:
+            if character.isalpha() and not (
+                self._spells(character) or self._spells(character.lower())
+            ):
                 return True
             if len(self._fine) < _MAX_FINE:
-                self._fine.add(one)
+                self._fine.add(character)
         return False

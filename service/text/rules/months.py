@@ -27,10 +27,10 @@ class Months:
 
 def _numbers(code: str) -> dict[str, str]:
     """Return the month's number of each name: wide and abbreviated, standalone and in dates."""
-    found = locale(code)
+    known_locale = locale(code)
     names = (
         (name.rstrip("."), str(number))
-        for kinds in (found.months.values() if found else ())
+        for kinds in (known_locale.months.values() if known_locale else ())
         for kind in ("wide", "abbreviated")
         for number, name in kinds[kind].items()
     )

@@ -33,9 +33,9 @@ class Names(Rule):
         self._wordless: list[str] = []
         for name in translations:
             if not _WORD.fullmatch(name):
-                first = _WORD.search(name)
-                others = self._longer.setdefault(first[0], []) if first else self._wordless
-                others.append(name)
+                first_word = _WORD.search(name)
+                names = self._longer.setdefault(first_word[0], []) if first_word else self._wordless
+                names.append(name)
 
     @classmethod
     def make(cls, setting: Setting) -> Self:
@@ -65,8 +65,8 @@ class Names(Rule):
                 )
         if source not in codes or target not in codes:
             return cls({})
-        places = codes.index(source), codes.index(target)
-        return cls({row[places[0]]: row[places[1]] for row in reversed(rows)})
+        columns = codes.index(source), codes.index(target)
+        return cls({row[columns[0]]: row[columns[1]] for row in reversed(rows)})
 
     @property
     def words(self) -> frozenset[str]:
@@ -76,16 +76,16 @@ class Names(Rule):
     def restore(self, source: Run, translation: Run) -> Run:
         """Return the translation with its copied names translated."""
         text, words = translation.text, translation.words
-        found = self._translations.keys() & words
-        if found:  # rarely, so the source's words are not computed otherwise
-            found &= source.words
-        longer = self._wordless.copy()
-        for first in self._longer.keys() & words:
-            longer += self._longer[first]
-        found |= {name for name in longer if name in source.text and name in text}
-        if not found:
+        names = self._translations.keys() & words
+        if names:  # rarely, so the source's words are not computed otherwise
+            names &= source.words
+        candidates = self._wordless.copy()
+        for word in self._longer.keys() & words:
+            candidates += self._longer[word]
+        names |= {name for name in candidates if name in source.text and name in text}
+        if not names:
             return translation
-        longest_first = sorted(found, key=len, reverse=True)
+        longest_first = sorted(names, key=len, reverse=True)
         pattern = re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b")
         matches = pattern.finditer(text)
         return translation.edited_outside(

@@ -62,15 +62,15 @@ class Numbers(Rule):
         if _DIGIT.search(run.text) is None:
             return run.protecting(self._source.lone_halves(run.text))
         if self._source.clock != self._target.clock:
-            run = run.protecting(one[:3] for one in self._source.times(run.text))
+            run = run.protecting(time[:3] for time in self._source.times(run.text))
         scaled = self._source.scales.find(run.text)
-        run = run.protecting(one[:2] for one in scaled if not one.is_shared)
+        run = run.protecting(amount[:2] for amount in scaled if not amount.is_shared)
         # digits are the rest, at tags and in long words
         for pattern in (NUMBER, _DIGITS):
-            run = run.protecting(one.span() for one in pattern.finditer(run.text))
+            run = run.protecting(match.span() for match in pattern.finditer(run.text))
         return run
 
 
 def _halves(figures: Figures, run: Run) -> int:
     """Count the protected parts that are followed by a word for a half of the day."""
-    return sum(figures.begins_with_half(run.text, one.end) for one in run.protected)
+    return sum(figures.begins_with_half(run.text, part.end) for part in run.protected)

@@ -38,9 +38,9 @@ class Operators(Rule):
         signs = Counter(match[0] for match in _signs(source.text))
         if not signs:
             return True
-        has = Counter(translation.text.translate(_MINUS))
+        counts = Counter(translation.text.translate(_MINUS))
         return all(
-            has[sign] == count or (has[sign] > count and sign in _MAY_BE_MORE)
+            counts[sign] == count or (counts[sign] > count and sign in _MAY_BE_MORE)
             for sign, count in signs.items()
         )
 

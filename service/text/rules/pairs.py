@@ -14,7 +14,7 @@ def as_tags(run: Run, pairs: Sequence[MarkPair]) -> Run:
 
     A mark follows other tags at the same place.
     """
-    marks = [pair for pair in pairs if not any(run.is_protected(first) for first, _, _ in pair)]
+    marks = [pair for pair in pairs if not any(run.is_protected(start) for start, _, _ in pair)]
     if not marks:
         return run
     tags = [
@@ -22,6 +22,6 @@ def as_tags(run: Run, pairs: Sequence[MarkPair]) -> Run:
         for (opening, _, opens), (closing, _, closes) in marks
         for tag in (Tag(opening, opens, "open"), Tag(closing, closes, "close"))
     ]
-    together = sorted([*run.tags, *tags], key=lambda tag: tag.at)
-    places = [(first, last, "") for pair in marks for first, last, _ in pair]
-    return replace(run, tags=together).edited(places)
+    all_tags = sorted([*run.tags, *tags], key=lambda tag: tag.at)
+    places = [(start, end, "") for pair in marks for start, end, _ in pair]
+    return replace(run, tags=all_tags).edited(places)

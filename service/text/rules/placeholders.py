@@ -94,7 +94,7 @@ _WORDS = re.compile(
 
 def _separated(text: str) -> str:
     """Replace each letter of words that may touch a placeholder by a punctuation mark."""
-    return _WORDS.sub(lambda one: "。" * len(one["word"]) if one["word"] else one[0], text)
+    return _WORDS.sub(lambda match: "。" * len(match["word"]) if match["word"] else match[0], text)
 
 
 class Tokens(Parameters):
@@ -128,7 +128,7 @@ class Placeholders(Rule):
         """
         tokens = cast(Tokens, setting.parameters).tokens
         for tokenizer in setting.tokenizers:
-            if missing := [one for one in tokens if not tokenizer.has_piece(one)]:
+            if missing := [token for token in tokens if not tokenizer.has_piece(token)]:
                 raise BundleError(f": the vocabulary has no {missing[0]}", setting.tables.folder)
         return cls(tokens)
 
@@ -139,4 +139,4 @@ class Placeholders(Rule):
             return run
         if not text.isascii() and _IS_UNSPACED.search(text):
             text = _separated(text)
-        return run.protecting(one.span() for one in PLACEHOLDER.finditer(text))
+        return run.protecting(match.span() for match in PLACEHOLDER.finditer(text))

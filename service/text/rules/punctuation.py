@@ -78,7 +78,7 @@ class Punctuation(Rule):
         for pattern, replacement in self._steps:
             matches = pattern.finditer(changed.text)
             changed = changed.edited_outside(
-                (*one.span(), one.expand(replacement)) for one in matches
+                (*match.span(), match.expand(replacement)) for match in matches
             )
         return _trimmed(changed, like=run.text)
 

@@ -64,68 +64,74 @@ class Quotes(Rule):
         A mark at an edge whose counterpart is in another sentence is converted, too.
         """
         text = run.text
-        first, last = _inner(text)
-        if (first, last) == (0, len(text)):
+        start, end = _inner(text)
+        if (start, end) == (0, len(text)):
             return run
-        front = [Tag(at, self._as_the_target_writes(run, at, 0), "void") for at in range(first)]
-        behind = [
-            Tag(at + 1, self._as_the_target_writes(run, at, 1), "void")
-            for at in range(last, len(text))
+        opening_tags = [
+            Tag(position, self._as_the_target_writes(run, position, 0), "void")
+            for position in range(start)
         ]
-        together = sorted([*run.tags, *front], key=lambda tag: tag.at)
-        together = sorted([*behind, *together], key=lambda tag: tag.at)
-        return replace(run, tags=together).edited([(0, first, ""), (last, len(text), "")])
+        closing_tags = [
+            Tag(position + 1, self._as_the_target_writes(run, position, 1), "void")
+            for position in range(end, len(text))
+        ]
+        tags = sorted([*run.tags, *opening_tags], key=lambda tag: tag.at)
+        tags = sorted([*closing_tags, *tags], key=lambda tag: tag.at)
+        return replace(run, tags=tags).edited([(0, start, ""), (end, len(text), "")])
 
-    def _as_the_target_writes(self, run: Run, at: int, place: int) -> str:
-        """Return the mark that replaces the one at `at`, before the sentence (place 0) or after it (place 1).
+    def _as_the_target_writes(self, run: Run, position: int, side: int) -> str:
+        """Return the mark that replaces the one at `position`, before the sentence (side 0) or after it (1).
 
         Spaces inside French quotes are part of them.
         """
-        text, mark = run.text, run.text[at]
+        text, mark = run.text, run.text[position]
         if self._quotes and mark.isspace():
-            beside = text[at + 1 : at + 2] if place else text[at - 1 : at]
-            is_part = beside == _SPACED[place] and all(tag.at != at + place for tag in run.tags)
+            neighbour = text[position + 1 : position + 2] if side else text[position - 1 : position]
+            is_part = neighbour == _SPACED[side] and all(
+                tag.at != position + side for tag in run.tags
+            )
             return "" if is_part else mark
-        return self._quotes[place] if self._quotes and mark in _QUOTES else mark
+        return self._quotes[side] if self._quotes and mark in _QUOTES else mark
 
     def _unquoted(self, run: Run) -> Run:
         """Convert quotes around words."""
         pairs: list[MarkPair] = []
-        as_words = [(one.begin, one.end, "x" * (one.end - one.begin)) for one in run.protected]
-        for match in replace(run, text=replaced(run.text, as_words)).between_tags(_QUOTED.finditer):
-            first, last = match.span()
+        masked = [(part.begin, part.end, "x" * (part.end - part.begin)) for part in run.protected]
+        for match in replace(run, text=replaced(run.text, masked)).between_tags(_QUOTED.finditer):
+            start, end = match.span()
             length = 2 if match["spaced"] else 1
-            inner, behind = first + length, last - length
+            inner_start, inner_end = start + length, end - length
             is_double = match["double"] or match["spaced"]
-            own = self._quotes[:2] if is_double else self._quotes[2:]
-            opening, closing = own[:1] or run.text[first:inner], own[1:] or run.text[behind:last]
-            pairs.append(((first, inner, opening), (behind, last, closing)))
+            marks = self._quotes[:2] if is_double else self._quotes[2:]
+            opening = marks[:1] or run.text[start:inner_start]
+            closing = marks[1:] or run.text[inner_end:end]
+            pairs.append(((start, inner_start, opening), (inner_end, end, closing)))
         return as_tags(run, pairs)
 
 
 def _inner(text: str) -> tuple[int, int]:
     """Return the begin and end of a sentence without the quotes and brackets around all of it."""
-    first, last = 0, len(text)
+    start, end = 0, len(text)
     for _ in range(MAX_MARKS):
-        inner = text[first:last]
-        if len(inner) < 3:
+        content = text[start:end]
+        if len(content) < 3:
             break
-        in_front, behind = inner[0], inner[-1]
-        quotes = sum(map(inner.count, _QUOTES))
-        opens = quotes == 1 if in_front in _QUOTES else _BRACKETS.get(in_front, inner) not in inner
-        is_inch = inner[-2].isdigit()
-        closes = (
-            quotes == 1 and not is_inch
-            if behind in _QUOTES
-            else _OPENING.get(behind, inner) not in inner
-        )
-        if _BRACKETS.get(in_front) == behind:
-            opens = closes = inner.count(in_front) == inner.count(behind) == 1
-        elif in_front in _QUOTES and behind in _QUOTES:
+        first_mark, last_mark = content[0], content[-1]
+        quotes = sum(map(content.count, _QUOTES))
+        opens = _BRACKETS.get(first_mark, content) not in content
+        closes = _OPENING.get(last_mark, content) not in content
+        if first_mark in _QUOTES:
+            opens = quotes == 1
+        if last_mark in _QUOTES:
+            is_inch = content[-2].isdigit()
+            closes = quotes == 1 and not is_inch
+        if _BRACKETS.get(first_mark) == last_mark:
+            opens = closes = content.count(first_mark) == content.count(last_mark) == 1
+        elif first_mark in _QUOTES and last_mark in _QUOTES:
             opens = closes = quotes == 2
-        if not (opens or closes) or not has_letter(inner[opens : len(inner) - closes]):
+        if not (opens or closes) or not has_letter(content[opens : len(content) - closes]):
             break
-        first, last = first + opens, last - closes
-        first += len(text[first:last]) - len(text[first:last].lstrip())
-        last = first + len(text[first:last].rstrip())
-    return first, last
+        start, end = start + opens, end - closes
+        start += len(text[start:end]) - len(text[start:end].lstrip())
+        end = start + len(text[start:end].rstrip())
+    return start, end

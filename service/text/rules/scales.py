@@ -74,51 +74,51 @@ class Scales:
         """Yield the amounts in a text."""
         for amount in self._amount.finditer(text):
             with localcontext(_EXACT):
-                found = self._read(text, *amount.span())
-            if found:
-                yield found
+                scaled = self._read(text, *amount.span())
+            if scaled:
+                yield scaled
 
     def _read(self, text: str, begin: int, end: int) -> Scaled | None:
         """Read an amount; return None if a part of it is not a number."""
         sums: list[Decimal] = []
         """Terms to be added, unless a larger power multiplies the smaller ones before it: 3千5百万."""
-        unit, is_shared, behind = Decimal(1), True, end
+        unit, is_shared, amount_end = Decimal(1), True, end
         for part in self._part.finditer(text, begin, end):
             if part["number"]:
-                plain = self._plain(part["number"])
-                if not plain.replace(".", "", 1).isdecimal():
+                number = self._plain(part["number"])
+                if not number.replace(".", "", 1).isdecimal():
                     return None
-                sums.append(Decimal(plain))
+                sums.append(Decimal(number))
                 continue
             power = self._powers[(part.lastindex or 0) - 2]
-            unit, behind = Decimal(10) ** power, part.end()
+            unit, amount_end = Decimal(10) ** power, part.end()
             is_shared = is_shared and power % _SHARED == 0
             value = sums.pop()
             while sums and sums[-1] < unit:
                 value += sums.pop()
             sums.append(value * unit)
-        if behind < end and sums[-1] >= unit:
+        if amount_end < end and sums[-1] >= unit:
             sums.pop()  # not a part of the amount, but the text's next number
-            end = behind
+            end = amount_end
         return Scaled(begin, end, f"{sum(sums, Decimal()).normalize():f}", is_shared)
 
 
 def _words(language: Language) -> dict[int, set[str]]:
     """Return a language's words for each power of ten, except single ASCII letters."""
-    found = {power: {word} for power, word in enumerate(language.powers_of_ten, start=1)}
+    words_of_powers = {power: {word} for power, word in enumerate(language.powers_of_ten, start=1)}
     # Chinese is written in two scripts
     for name in (language.code, f"{language.code.partition('-')[0]}-Hant"):
-        known = locale(name)
-        of_all = (
-            one
-            for kind in (known.compact_decimal_formats.values() if known else ())
-            for of_number in kind.values()
-            for one in of_number.items()
+        known_locale = locale(name)
+        forms = (
+            form
+            for kind in (known_locale.compact_decimal_formats.values() if known_locale else ())
+            for forms_of_power in kind.values()
+            for form in forms_of_power.items()
         )
-        for least, form in of_all:
+        for power_of_ten, form in forms:
             match = _FORMAT.match(form.pattern.replace("'", ""))
             word = match[2].strip() if match else ""
             if match and word and not (len(word) == 1 and word.isascii()):
-                power = round(math.log10(int(least))) - len(match[1]) + 1
-                found.setdefault(power, set()).add(word)
-    return found
+                power = round(math.log10(int(power_of_ten))) - len(match[1]) + 1
+                words_of_powers.setdefault(power, set()).add(word)
+    return words_of_powers

@@ -47,7 +47,7 @@ class Scripts(SpellingRule):
         if run.text.isascii() or _MAY_HOLD_ONE.search(run.text) is None:
             return run
         phrases = _WORDS.finditer(run.text)
-        return run.protecting(span for one in phrases for span in self._spans(one))
+        return run.protecting(span for phrase in phrases for span in self._spans(phrase))
 
     def _spans(self, phrase: regex.Match[str]) -> Iterator[tuple[int, int]]:
         if not self._has_unknown(phrase[0]):
@@ -61,4 +61,4 @@ class Scripts(SpellingRule):
                 yield part.span()
 
     def _has_unknown(self, text: str) -> bool:
-        return any(one.isalpha() and not self._spells(one) for one in set(text))
+        return any(character.isalpha() and not self._spells(character) for character in set(text))

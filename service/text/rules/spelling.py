@@ -47,9 +47,9 @@ class Spelling(SpellingRule):
         """Yield the places of letters with combining marks that the vocabulary lacks, without these marks."""
         for match in _MARKED.finditer(text):
             composed = normalize("NFC", match[0])
-            known = "".join(filter(self._spells, composed[1:]))
-            if len(known) < len(composed) - 1:
-                yield *match.span(), composed[0] + known
+            spelled = "".join(filter(self._spells, composed[1:]))
+            if len(spelled) < len(composed) - 1:
+                yield *match.span(), composed[0] + spelled
 
     def restore(self, source: Run, translation: Run) -> Run:
         """Return the translation with dashes as they were typed in the source."""

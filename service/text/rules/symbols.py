@@ -81,36 +81,38 @@ class Symbols(Rule):
         if _MAY_HOLD_ONE.search(run.text) is None:
             return run
         matches = run.between_tags(_matches)
-        found = [(match, *_extraction(match)) for match in matches if not _is_protected(match, run)]
-        if not found:
+        extractions = [
+            (match, *_extraction(match)) for match in matches if not _is_protected(match, run)
+        ]
+        if not extractions:
             return run
         untagged = replace(run, tags=())
         return run.extracted(
-            [place for _, place, *_ in found],
+            [place for _, place, *_ in extractions],
             [
                 f"{lead}{untagged.written_between(*match.span())}{trail}"
-                for match, _, lead, trail in found
+                for match, _, lead, trail in extractions
             ],
         )
 
 
-def is_of_number(text: str, at: int) -> bool:
-    """Check whether the sign at `at` directly follows a number that is not part of a word: 1999®."""
-    return _IS_OF_NUMBER.match(text, at) is not None
+def is_of_number(text: str, position: int) -> bool:
+    """Check whether the sign at `position` directly follows a number that is not part of a word: 1999®."""
+    return _IS_OF_NUMBER.match(text, position) is not None
 
 
 def _is_protected(match: regex.Match[str], run: Run) -> bool:
     """Check whether symbols touch a protected part; hashtags may contain it, as they are protected."""
-    first, last = match.span()
-    touched = run.protected_between(first, last)
-    if not touched:
+    start, end = match.span()
+    parts = run.protected_between(start, end)
+    if not parts:
         return False
-    return "#" not in match.group() or touched[0].begin < first or touched[-1].end > last
+    return "#" not in match.group() or parts[0].begin < start or parts[-1].end > end
 
 
-def _matches(text: str, first: int, last: int) -> Iterator[regex.Match[str]]:
+def _matches(text: str, start: int, end: int) -> Iterator[regex.Match[str]]:
     """Yield symbols, and hashtags at the end of a line; other hashtags are words of their sentence."""
-    for match in _WITH_HASHTAGS.finditer(text, first, last):
+    for match in _WITH_HASHTAGS.finditer(text, start, end):
         if "#" not in match.group() or _ENDS_LINE.match(text, match.end()):
             yield match
         else:
@@ -126,17 +128,17 @@ def _extraction(match: regex.Match[str]) -> tuple[Place, str, str]:
     while end < match.endpos and text[end] in _SPACES:
         end += 1
     lead, trail = text[begin:first], text[last:end]
-    before, behind = text[begin - 1 : begin].strip(), text[end : end + 1].strip()
+    previous, following = text[begin - 1 : begin].strip(), text[end : end + 1].strip()
     if _UNSEEN.fullmatch(match.group()) and not (lead and trail):  # they have no width
         return (first, last, ""), "", ""
-    if before and text[first] in _OF_WORD_BEFORE and not (behind.isalnum() and not trail):
+    if previous and text[first] in _OF_WORD_BEFORE and not (following.isalnum() and not trail):
         return (begin, last, ""), lead, ""
-    if (lead and trail) or not before or (not lead and _OPENS.search(text, begin - 1, begin)):
+    if (lead and trail) or not previous or (not lead and _OPENS.search(text, begin - 1, begin)):
         return (first, end, ""), "", trail
     if lead:
-        if behind.isalnum():
+        if following.isalnum():
             return (first, last, ""), "", ""
         return (begin, last, ""), lead, ""
-    if behind.isalnum() and (trail or before.isalnum()):  # it directly follows a word or mark
+    if following.isalnum() and (trail or previous.isalnum()):  # it directly follows a word or mark
         return (first, end, " "), "", " "
     return (first, end, ""), "", trail

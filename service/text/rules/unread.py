@@ -60,25 +60,25 @@ class Unread(SpellingRule):
     def _spans(self, text: str) -> Iterator[tuple[int, int]]:
         end = 0
         for match in _SIGN.finditer(text):
-            sign, at = match[0], match.start()
-            if at < end or (self._is_read(sign) and not is_of_number(text, at)):
+            sign, position = match[0], match.start()
+            if position < end or (self._is_read(sign) and not is_of_number(text, position)):
                 continue
-            is_mark, begin = _MARK.match(sign) is not None, at  # a mark belongs to numbers only
-            while begin > end and not is_mark and _INSIDE.match(text, begin - 1):
-                begin -= 1
-            if begin == at or not text[begin].isalpha():
-                amount = _NUMBER_BEFORE.search(text, max(end, begin - _LONGEST_NUMBER), begin)
-                begin = amount.start() if amount else begin
+            start, is_mark = position, _MARK.match(sign) is not None  # it belongs to numbers only
+            while start > end and not is_mark and _INSIDE.match(text, start - 1):
+                start -= 1
+            if start == position or not text[start].isalpha():
+                amount = _NUMBER_BEFORE.search(text, max(end, start - _LONGEST_NUMBER), start)
+                start = amount.start() if amount else start
             end = match.end()
-            more = regex.compile(regex.escape(sign)) if is_mark else _SIGN_OR_INSIDE
-            while more.match(text, end):
+            continuing = regex.compile(regex.escape(sign)) if is_mark else _SIGN_OR_INSIDE
+            while continuing.match(text, end):
                 end += 1
-            is_between = begin == at or _OPERATOR.match(sign) is not None
+            is_between = start == position or _OPERATOR.match(sign) is not None
             if is_between and (amount := _NUMBER_BEHIND.match(text, end)):
                 end = amount.end()
             while text[end - 1] in ".,-":
                 end -= 1
-            yield begin, end
+            yield start, end
 
     def _is_read(self, sign: str) -> bool:
         """Check whether the vocabulary has a sign, and reads it as itself or as its form of another width."""
