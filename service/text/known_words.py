@@ -58,7 +58,7 @@ class KnownWords:
         Raises:
             BundleError: the file cannot be read, or has an invalid line.
         """
-        found: dict[str, dict[str, list[str]]] = {}
+        words_by_language: dict[str, dict[str, list[str]]] = {}
         for number, line in enumerate(read_text(path).splitlines(), start=1):
             code, kind, words = [*line.split("\t", 2), "", ""][:3]
             if kind not in {"word", "part"} or not words:
@@ -67,10 +67,10 @@ class KnownWords:
                     f"separated by tabs, but is {printable(repr(line))}",
                     path,
                 )
-            found.setdefault(code, {"word": [], "part": []})[kind].append(words)
+            words_by_language.setdefault(code, {"word": [], "part": []})[kind].append(words)
         return {
             code: cls(kinds["word"], kinds["part"], profile(code).compound_links)
-            for code, kinds in found.items()
+            for code, kinds in words_by_language.items()
         }
 
     def __bool__(self) -> bool:
@@ -100,8 +100,8 @@ class KnownWords:
         """Check whether a word consists of known parts, or has a known part that is long enough."""
         if not self._links or parts < 2:
             return False
-        for at in range(MIN_UNKNOWN_HEAD, len(word) - MIN_PART + 1):
-            head, tail = word[:at], word[at:]
+        for index in range(MIN_UNKNOWN_HEAD, len(word) - MIN_PART + 1):
+            head, tail = word[:index], word[index:]
             is_head, is_tail = self._is_head(head), self._is_form(tail)
             if is_tail and (is_head or len(tail) >= MIN_TELLING_PART):
                 return True
@@ -113,15 +113,18 @@ class KnownWords:
         """Check for a missing, doubled or swapped letter after the first; in long words also an extra one."""
         if len(word) < MIN_MISTYPED or not self._parts:
             return False
-        cuts = [(word[:at], word[at:]) for at in range(1, len(word) + 1)]
+        cuts = [(word[:index], word[index:]) for index in range(1, len(word) + 1)]
         any_extra = len(word) >= MIN_WITH_EXTRA
-        meant = [head + tail[1:] for head, tail in cuts if any_extra or tail.startswith(head[-1])]
-        meant += [head + tail[1] + tail[0] + tail[2:] for head, tail in cuts if len(tail) > 1]
-        meant += [head + letter + tail for head, tail in cuts for letter in self._letters]
-        hashes = np.fromiter(map(hash, meant), np.int64)  # hundreds, which NumPy looks up together
+        corrections = [
+            head + tail[1:] for head, tail in cuts if any_extra or tail.startswith(head[-1])
+        ]
+        corrections += [head + tail[1] + tail[0] + tail[2:] for head, tail in cuts if len(tail) > 1]
+        corrections += [head + letter + tail for head, tail in cuts for letter in self._letters]
+        # hundreds, which NumPy looks up together
+        hashes = np.fromiter(map(hash, corrections), np.int64)
         parts = np.frombuffer(self._parts, np.int64)
-        places = np.searchsorted(parts, hashes).clip(max=len(parts) - 1)
-        return bool((parts[places] == hashes).any())
+        indices = np.searchsorted(parts, hashes).clip(max=len(parts) - 1)
+        return bool((parts[indices] == hashes).any())
 
     def _is_head(self, word: str) -> bool:
         stems = (word.removesuffix(link) for link in self._links if word.endswith(link))
@@ -148,12 +151,12 @@ def _letters(text: str) -> list[str]:
 
 
 def _hashes(words: Iterable[str]) -> "array[int]":
-    found = np.fromiter(map(hash, words), np.int64)
-    found.sort()
-    return array("q", found.tobytes())
+    hashes = np.fromiter(map(hash, words), np.int64)
+    hashes.sort()
+    return array("q", hashes.tobytes())
 
 
 def _has(hashes: "array[int]", word: str) -> bool:
-    found = hash(word)
-    at = bisect_left(hashes, found)
-    return at < len(hashes) and hashes[at] == found
+    value = hash(word)
+    index = bisect_left(hashes, value)
+    return index < len(hashes) and hashes[index] == value
