@@ -1,5 +1,6 @@
 """Compares the amounts of money in source and translation: a sign must stay with its number."""
 
+import re
 from functools import lru_cache
 from typing import Self
 
@@ -9,6 +10,7 @@ from service.text.rules.money import CODES, SIGN, Money
 from service.text.rules.rule import Rule, Setting
 from service.text.run import Run
 
+_DIGIT = re.compile("[0-9]")
 _money = lru_cache(maxsize=256)(Money)
 """Directions share the languages, and looking names up takes 10 ms."""
 
@@ -56,6 +58,6 @@ class Currencies(Rule):
 
 
 def _may_have_amounts(run: Run) -> bool:
-    text = run.text
-    has_sign = "$" in text or not (text.isascii() or SIGN.search(text) is None)
-    return has_sign or not CODES.keys().isdisjoint(run.words)
+    if not run.is_of_words and SIGN.search(run.text):
+        return True
+    return _DIGIT.search(run.text) is not None and not CODES.keys().isdisjoint(run.words)
