@@ -49,12 +49,12 @@ ORDER: tuple[type[Rule], ...] = (
     Slashes,
     Operators,
     Currencies,
+    Units,
+    Numbers,
     Punctuation,
     Case,
     Names,
     UnknownNames,
-    Units,
-    Numbers,
     Clauses,
 )
 """The order in which rules prepare a text; they restore its translation in reverse order."""

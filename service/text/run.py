@@ -164,9 +164,10 @@ class Run:
         return replace(self, tags=tags, protected=all_protected)
 
     def _unprotected_of(self, stretch: Protected) -> Iterator[Protected]:
-        """Yield the parts of a stretch that are not protected."""
+        """Yield the parts of a stretch that are not protected; if some are, the others stay as they are."""
         start = stretch.begin
         for part in self.protected_between(stretch.begin, stretch.end):
+            stretch = replace(stretch, raw=None)
             if start < part.begin:
                 yield replace(stretch, begin=start, end=part.begin)
             start = part.end

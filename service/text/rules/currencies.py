@@ -54,7 +54,7 @@ class Currencies(Rule):
         """
         if self.came_through(run, translation):
             return run
-        return run.protecting(sorted(self._source.read(run.text).stretches))
+        return run.protecting(sorted(self._source.stretches(run.text, self._target)))
 
 
 def _may_have_amounts(run: Run) -> bool:

@@ -18,6 +18,7 @@ from babel.numbers import get_currency_name, get_currency_symbol
 
 from service.text.languages import Language, locale
 from service.text.rules.figures import BLANKS, Figures, Number, Read
+from service.text.run import Stretch
 from service.text.words import TOUCHING
 
 _DOLLARS = ("AUD", "CAD", "HKD", "NZD", "SGD", "USD")
@@ -62,14 +63,14 @@ class Amounts:
     """Numbers beside a sign or a code, and signs without a number."""
     possible: Counter[str] = field(default_factory=Counter)
     """Values that may have the same currency: the first of 20 to 30 $, the amount of 5 dollars."""
-    stretches: list[tuple[int, int]] = field(default_factory=list)
+    marked: list[tuple[_Mark, Number | None]] = field(default_factory=list)
     """Signs and codes, with the number that each belongs to."""
 
     def add_lone(self, mark: _Mark) -> None:
         """Add a mark that is not beside a number."""
         if mark.kind == "sign":
             self.certain.append((mark.signs[0], mark.signs))
-            self.stretches.append((mark.begin, mark.end))
+            self.marked.append((mark, None))
         elif mark.kind == "name":
             self.possible.update(mark.signs)
 
@@ -80,9 +81,7 @@ class Amounts:
             return
         [sign] = mark.signs
         self.certain.append((f"{sign}{number.written}", [f"{sign}{one}" for one in number.values]))
-        is_first = mark.begin < number.begin
-        stretch = (mark.begin, number.end_of_digits) if is_first else (number.begin, mark.end)
-        self.stretches.append(stretch)
+        self.marked.append((mark, number))
 
     def add_possible(self, mark: _Mark, numbers: Iterable[Number]) -> None:
         """Add numbers that a mark may also belong to."""
@@ -139,6 +138,27 @@ class Money:
             joined = (one for step in steps for one in self._joined(text, spans, own, step, taken))
             found.add_possible(mark, [numbers[other] for other in joined])
         return found
+
+    def stretches(self, text: str, target: "Money") -> Iterator[Stretch]:
+        """Yield each sign and code with its number, to be protected.
+
+        A number with a word for a power of ten is written as the target language does, if it has such a word.
+        """
+        for mark, number in self.read(text).marked:
+            if number is None:
+                yield mark.begin, mark.end
+                continue
+            begin, end = min(mark.begin, number.begin), max(mark.end, number.end)
+            if number.end == number.end_of_digits:
+                yield begin, end
+            elif written := target.written(number):
+                yield begin, end, f"{text[begin : number.begin]}{written}{text[number.end : end]}"
+            else:
+                yield begin, max(mark.end, number.end_of_digits)
+
+    def written(self, number: Number) -> str | None:
+        """Write a number with a word for a power of ten; None if the language has no such word."""
+        return self._figures.scales.written(number.values[0]) if len(number.values) == 1 else None
 
     def _marks(self, text: str) -> Iterator[_Mark]:
         for match in _MARK.finditer(text):

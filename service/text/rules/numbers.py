@@ -1,12 +1,13 @@
 """Compares the numbers of source and translation; if they differ, they are protected in a second attempt."""
 
 import re
+from collections.abc import Iterator
 from typing import Self
 
 from service.text.languages import NEUTRAL, Language
 from service.text.rules.figures import NUMBER, Figures, are_same, difference
 from service.text.rules.rule import Rule, Setting
-from service.text.run import Run
+from service.text.run import Run, Stretch
 
 _DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"\d+")
@@ -42,11 +43,18 @@ class Numbers(Rule):
         text, other = source.unprotected(), translation.unprotected()
         if _DIGIT.search(text) is None:
             return True
-        # 100万 is not 100 million
-        are_shared = self._source.scales.are_shared and self._target.scales.are_shared
-        if are_shared and are_same(self._source.read(text), self._target.read(other)):
+        if self._has_plain_numbers(text) and are_same(
+            self._source.read(text), self._target.read(other)
+        ):
             return True
         return self._are_alike(text, other)
+
+    def _has_plain_numbers(self, source: str) -> bool:
+        """Check whether only the digits matter; 100万 is not 100 million, and 3 million is not 3 billion."""
+        scales = self._source.scales, self._target.scales
+        are_known = all(one.are_known for one in scales)
+        are_shared = all(one.are_shared for one in scales)
+        return are_shared and not (are_known and any(self._source.scales.find(source)))
 
     def _are_alike(self, source: str, translation: str) -> bool:
         """Check for the same numbers, which may be grouped, counted in words, or named as months."""
@@ -63,12 +71,23 @@ class Numbers(Rule):
             return run.protecting(self._source.lone_halves(run.text))
         if self._source.clock != self._target.clock:
             run = run.protecting(time[:3] for time in self._source.times(run.text))
-        scaled = self._source.scales.find(run.text)
-        run = run.protecting(amount[:2] for amount in scaled if not amount.is_shared)
+        run = run.protecting(self._scaled(run.text))
         # digits are the rest, at tags and in long words
         for pattern in (NUMBER, _DIGITS):
             run = run.protecting(match.span() for match in pattern.finditer(run.text))
         return run
+
+    def _scaled(self, text: str) -> Iterator[Stretch]:
+        """Yield the amounts with words for powers of ten, as the target language writes them.
+
+        If it has no such word, those that most languages have are left to the model, the others unchanged.
+        """
+        for begin, end, value, is_shared in self._source.scales.find(text):
+            written = self._target.scales.written(value)
+            if written:
+                yield begin, end, written
+            elif not is_shared:
+                yield begin, end
 
 
 def _halves(figures: Figures, run: Run) -> int:

@@ -11,6 +11,7 @@ from decimal import Context, Decimal, localcontext
 from typing import NamedTuple
 
 import regex
+from babel.numbers import format_compact_decimal
 
 from service.text.languages import Language, locale
 from service.text.words import TOUCHING
@@ -20,8 +21,12 @@ _BLANK = r"[ \u00a0\u202f]"
 _NUMBER = (
     rf"(?<![^\W{TOUCHING}])(?<![.,])(?P<number>\d{{1,15}}+(?:[.,'’]\d{{1,15}}+){{0,6}}+)(?![-:/]\d)"
 )
+_DOT = r"(?:\.(?!\s*+\Z))?+"
+"""The dot of an abbreviation; at the end of a text, it ends the sentence."""
 _MOST_WORDS = 4
 """Maximum number of words after a number."""
+_MOST_DECIMALS = 9
+"""Maximum number of decimals of an amount that is written with a word."""
 _EXACT = Context(prec=1_000)
 """More digits than an amount can have, so nothing is rounded."""
 _SHARED = 3
@@ -45,11 +50,12 @@ class Scales:
     def __init__(self, language: Language, plain: Callable[[str], str]) -> None:
         """Build the patterns; `plain` writes a number of the language with a dot as the decimal mark."""
         self._plain = plain
+        self._locale = locale(language.code)
         words = _words(language)
         self._powers = sorted(words)
         # a group for each power: looking words up would need the pattern's exact case folding
         groups = "|".join(
-            f"({'|'.join(map(regex.escape, sorted(words[power], key=len, reverse=True)))})"
+            f"({'|'.join(map(_pattern, sorted(words[power], key=len, reverse=True)))})"
             for power in self._powers
         )
         word = rf"(?:{groups or '(?!)'})(?:(?<=[{TOUCHING}])|(?!\w))"
@@ -58,12 +64,26 @@ class Scales:
         self._amount = regex.compile(
             rf"{term}(?:{_BLANK}?+{term})*+(?:(?<=[{TOUCHING}]){gap}{_NUMBER})?+", regex.IGNORECASE
         )
-        self._part = regex.compile(rf"{_NUMBER}|{word}", regex.IGNORECASE)
+        part = word.replace(_DOT, r"\.?+")  # within an amount, which may end here
+        self._part = regex.compile(rf"{_NUMBER}|{part}", regex.IGNORECASE)
 
     @property
     def are_shared(self) -> bool:
         """Whether most languages have words for all of its powers."""
         return all(power % _SHARED == 0 for power in self._powers)
+
+    def written(self, value: str) -> str | None:
+        """Write an amount in digits with the language's word: 1500000 is 1.5 million.
+
+        None if CLDR has no word for it, or has it only for a rounded amount.
+        """
+        if self._locale is None:
+            return None
+        amount = Decimal(value)
+        text = format_compact_decimal(
+            amount, format_type="long", locale=self._locale, fraction_digits=_MOST_DECIMALS
+        )
+        return text if [(0, len(text), value)] == [one[:3] for one in self.find(text)] else None
 
     @property
     def are_known(self) -> bool:
@@ -101,6 +121,11 @@ class Scales:
             sums.pop()  # not a part of the amount, but the text's next number
             end = amount_end
         return Scaled(begin, end, f"{sum(sums, Decimal()).normalize():f}", is_shared)
+
+
+def _pattern(word: str) -> str:
+    """Return a pattern for a word, whose dot may be missing."""
+    return regex.escape(word[:-1]) + _DOT if word.endswith(".") else regex.escape(word)
 
 
 def _words(language: Language) -> dict[int, set[str]]:

@@ -15,3 +15,8 @@ def test_overlapping_protection_excludes_what_is_already_protected() -> None:
     found = run.protecting([(0, 5), (5, 8)]).protected
     assert [(one.begin, one.end) for one in found] == [(0, 2), (2, 4), (4, 5), (5, 7), (7, 8)]
     assert run.protecting([(2, 4), (3, 3)]) == run
+
+
+def test_a_stretch_that_is_partly_protected_is_written_as_its_text() -> None:
+    run = Run("um 10 Mio. da").protecting([(6, 9)]).protecting([(3, 10, "10 million")])
+    assert run.written() == "um 10 Mio. da"

@@ -76,6 +76,8 @@ def test_an_amount_may_be_written_in_another_form(
         ("de-en", "Bis 5 Gäste dürfen kommen.", "May guests come."),
         ("de-en", "Am 3. Tag marschieren wir.", "March on."),
         ("de-en", "1 234 Euro", "1,234 euros"),
+        ("de-en", "3 Millionen Euro", "3 billion euros"),
+        ("en-de", "she won 3 billion", "sie gewann 3 Rechnungen"),
         ("en-de", "3:30 pm", "3:30 Uhr"),
         ("ja-en", "午後3時30分", "3:30 am"),
         ("zh-en", "下午3点30分", "at 3:30 am"),
@@ -97,18 +99,41 @@ def test_similar_amounts_are_different(languages: str, source: str, translation:
         ("zh", "他有100万元和5本书", ["100万", "5"]),
         ("ja", "1億2000万人", ["1億2000万"]),
         ("hi", "2.5 करोड़ रुपये", ["2.5 करोड़"]),
-        ("de", "2 Millionen", ["2"]),
-        ("ja", "5兆", ["5"]),
+        ("de", "2 Millionen", ["2 Millionen"]),
+        ("ja", "5兆", ["5兆"]),
         ("zh", "下午3点30分", ["下午3点30分"]),
         ("ja", "午後3時間", ["3"]),
         ("ko", "5천만 명", ["5천만"]),
-        ("ko", "5천 조각", ["5"]),
+        ("ko", "5천 조각", ["5천"]),
         ("ja", "12万3456円", ["12万3456"]),
-        ("en", "3 MİLLION dogs", ["3"]),
+        ("en", "3 MİLLION dogs", ["3 MİLLION"]),
     ],
 )
-def test_an_uncommon_power_of_ten_is_protected_with_its_number(
+def test_a_word_for_a_power_of_ten_is_protected_with_its_number(
     language: str, text: str, kept: list[str]
 ) -> None:
     protected = Numbers(profile(language), profile("en")).protect(Run(text), Run("")).protected
     assert [text[one.begin : one.end] for one in protected] == kept
+
+
+@pytest.mark.parametrize(
+    ("languages", "text", "written"),
+    [
+        ("en-de", "It has 1.5 billion stars.", "It has 1,5 Milliarden stars."),
+        ("zh-en", "100万人", "1 million人"),
+        ("ja-en", "12万3456円", "123.456 thousand円"),
+        ("zh-qqq", "100万", "100万"),
+        (
+            "de-en",
+            "Es sind 5 Mio Leute, nicht 7 Mio. Leute",
+            "Es sind 5 million Leute, nicht 7 million Leute",
+        ),
+        ("de-en", "Es sind 5 Mio. ", "Es sind 5 million. "),
+        ("de-qqq", "2 Millionen", "2 Millionen"),
+    ],
+)
+def test_a_protected_amount_has_the_words_of_the_target_language(
+    languages: str, text: str, written: str
+) -> None:
+    run = Numbers(*map(profile, languages.split("-"))).protect(Run(text), Run())
+    assert run.written().replace("\u00a0", " ") == written

@@ -137,12 +137,28 @@ def test_a_text_without_signs_or_codes_has_no_amounts(text: str, translation: st
         ("In 3 Tagen für US$ 1.250,50 nach Rom", ["US$ 1.250,50"]),
         ("Für 10 000 € oder £1'000'000,50", ["10 000 €", "£1'000'000,50"]),
         ("Für 8,– € und 100 EUR, nicht $ oder EUR", ["8,– €", "100 EUR", "$"]),
-        ("Über 1,5 Mio. $ und $2 Millionen", ["1,5 Mio. $", "$2"]),
+        ("20-30 Mio. $ oder $20-30 Mio. im Jahr", ["20-30 Mio. $", "$20-30"]),
     ],
 )
 def test_each_sign_is_protected_with_its_number(text: str, kept: list[str]) -> None:
     run = Currencies(profile("de"), profile("en")).protect(Run(text), Run())
     assert [run.text[one.begin : one.end] for one in run.protected] == kept
+
+
+@pytest.mark.parametrize(
+    ("languages", "text", "written"),
+    [
+        ("de-en", "Über 1,5 Mio. $ in Rom", "Über 1.5 million $ in Rom"),
+        ("de-en", "Über CHF 1,5 Billionen.", "Über CHF 1.5 trillion."),
+        ("en-de", "The $1.5 billion deal", "The $1,5 Milliarden deal"),
+        ("zh-en", "¥5万", "¥50 thousand"),
+    ],
+)
+def test_a_protected_amount_has_the_words_of_the_target_language(
+    languages: str, text: str, written: str
+) -> None:
+    run = Currencies(*map(profile, languages.split("-"))).protect(Run(text), Run())
+    assert run.written().replace("\u00a0", " ") == written
 
 
 def test_amounts_are_not_protected_if_only_something_else_was_lost() -> None:
