@@ -50,7 +50,8 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
         TracingError: tracing is on, but its packages are not installed.
     """
     metrics = Metrics()
-    store = ModelStore(settings, metrics)
+    store = ModelStore(settings, metrics, settings.drain_seconds)
+    metrics.watch(lambda: store.current)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:

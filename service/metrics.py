@@ -21,6 +21,7 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from service.engine.types import StepStats
+from service.models.model_set import ModelSet
 from service.models.observer import Observer
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -142,24 +143,34 @@ class Metrics(Observer):
     def _histogram(self, name: str, text: str, labels: Labels = ()) -> Histogram:
         return Histogram(name, text, labels, buckets=SECONDS, registry=self.registry)
 
-    def watch(
-        self,
-        waiting: Callable[[], int],
-        running: Callable[[], int],
-        alive: Callable[[], bool],
-        loaded: Callable[[], Sequence[Labels]] = tuple,
-        described: Callable[[], int] = int,
-    ) -> None:
-        """Register functions that return the engines' state and the loaded models at scrape time."""
-        self.registry.register(_ModelInfo(loaded))
-        for name, text, read in (
-            ("attendant_sequences_waiting", "Sentences that wait for a place in a batch.", waiting),
-            ("attendant_sequences_running", "Sentences in a batch.", running),
-            ("attendant_engine_up", "1 while every engine works.", alive),
-            ("attendant_models_loaded", "Models that are loaded.", lambda: len(loaded())),
-            ("attendant_models", "Models that are served, loaded or not.", described),
-        ):
-            self._gauge(name, text).set_function(partial(_as_float, read))
+    def watch(self, current: Callable[[], ModelSet | None]) -> None:
+        """Register a function that returns the current models, whose state is read at scrape time."""
+        self.registry.register(_ModelInfo(current))
+        gauges: tuple[tuple[str, str, Callable[[ModelSet], int]], ...] = (
+            (
+                "attendant_sequences_waiting",
+                "Sentences that wait for a place in a batch.",
+                lambda models: models.num_waiting,
+            ),
+            (
+                "attendant_sequences_running",
+                "Sentences in a batch.",
+                lambda models: models.num_running,
+            ),
+            ("attendant_engine_up", "1 while every engine works.", lambda models: models.is_alive),
+            (
+                "attendant_models_loaded",
+                "Models that are loaded.",
+                lambda models: len(models.models),
+            ),
+            (
+                "attendant_models",
+                "Models that are served, loaded or not.",
+                lambda models: len(models.described),
+            ),
+        )
+        for name, text, read in gauges:
+            self._gauge(name, text).set_function(partial(_of, current, read))
 
     def watch_requests(self, count: Callable[[], int]) -> None:
         """Register a function that returns the number of requests in progress at scrape time."""
@@ -216,12 +227,6 @@ class Metrics(Observer):
         """Record a sentence that was answered from the cache."""
         self.cached_sentences.inc()
 
-    @property
-    def characters_so_far(self) -> int:
-        """The current value of `characters`."""
-        [metric] = self.characters.collect()
-        return int(metric.samples[0].value)
-
     def render(self) -> bytes:
         """Return the metrics in Prometheus's text format."""
         return generate_latest(self.registry)
@@ -237,8 +242,8 @@ class Metrics(Observer):
 class _ModelInfo(Collector):
     """The loaded models, with the provider and the precision that run each."""
 
-    def __init__(self, loaded: Callable[[], Sequence[Labels]]) -> None:
-        self.loaded = loaded
+    def __init__(self, current: Callable[[], ModelSet | None]) -> None:
+        self.current = current
 
     def collect(self) -> Iterator[Metric]:
         """Yield a sample for each model."""
@@ -246,10 +251,19 @@ class _ModelInfo(Collector):
         family = GaugeMetricFamily(
             "attendant_model_info", text, labels=["bundle", "provider", "precision"]
         )
-        for labels in set(map(tuple, self.loaded())):
-            family.add_metric(labels, 1)
+        models = self.current()
+        loaded = models.models if models else ()
+        labels = {(one.bundle.manifest.name, one.provider, one.precision) for one in loaded}
+        for values in sorted(labels):
+            family.add_metric(values, 1)
         yield family
 
 
 def _as_float(read: Callable[[], int]) -> float:
     return float(read())
+
+
+def _of(current: Callable[[], ModelSet | None], read: Callable[[ModelSet], int]) -> float:
+    """Return a value of the current models; 0 without models."""
+    models = current()
+    return 0.0 if models is None else float(read(models))

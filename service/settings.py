@@ -104,14 +104,6 @@ class Settings(ModelSettings):
             "the open-file limit.",
         ),
     ] = 1000
-    max_text_characters: Annotated[
-        int,
-        Field(
-            ge=1,
-            le=10_000_000,
-            description="Characters in all texts of a request, beyond which it gets 400.",
-        ),
-    ] = 50_000
     max_body_bytes: Annotated[
         int,
         Field(

@@ -103,7 +103,7 @@ def test_image_tags_match_the_project_version() -> None:
 
 def test_only_existing_metrics_are_queried() -> None:
     metrics = Metrics()
-    metrics.watch(lambda: 0, lambda: 0, lambda: True)
+    metrics.watch(lambda: None)
     exposed = metrics.render().decode()
     scaling = _read(KUBERNETES / "components" / "keda" / "scaling.yaml")
     [trigger] = scaling["spec"]["triggers"]

@@ -5,7 +5,7 @@ The functions that FastAPI calls are `async`, because it would run plain functio
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
@@ -15,6 +15,7 @@ from starlette.responses import Response
 from service.api import client_state
 from service.api.access import Gate
 from service.api.client_state import ClientState
+from service.api.deepl.usage import CharacterCount
 from service.errors import ClientLeftError, TextTooLongError
 from service.metrics import Metrics
 from service.models.model_set import ModelSet
@@ -102,6 +103,7 @@ class Services:
     gate: Gate
     settings: Settings
     metrics: Metrics
+    deepl_characters: CharacterCount = field(default_factory=CharacterCount)
 
     @property
     def models(self) -> ModelSet:

@@ -12,15 +12,14 @@ from service.engine.cores import available_cores
 from service.engine.process_memory import trim
 from service.engine.turns import Turns
 from service.errors import BundleError, NotReadyError
-from service.metrics import Metrics
 from service.models.bundle import Bundle, load
 from service.models.folder import find_bundles
 from service.models.loading import ModelOptions, ServedModel, start_model
 from service.models.model_set import ModelSet
+from service.models.observer import Observer
 from service.models.pool import ModelPool
 from service.models.pooled_model import PooledModel
-from service.models.settings import ALL
-from service.settings import Settings
+from service.models.settings import ALL, ModelSettings
 
 logger = logging.getLogger(__name__)
 
@@ -41,9 +40,11 @@ class Stage(Enum):
 class ModelStore:
     """Holds the current models. `load` and `stop` are slow: call them outside the event loop."""
 
-    def __init__(self, settings: Settings, metrics: Metrics) -> None:
-        """Load nothing yet."""
-        self.settings, self.metrics = settings, metrics
+    def __init__(
+        self, settings: ModelSettings, observer: Observer, drain_seconds: float = 60.0
+    ) -> None:
+        """Load nothing yet; replaced models get `drain_seconds` to finish their requests."""
+        self.settings, self.observer, self.drain_seconds = settings, observer, drain_seconds
         self.current: ModelSet | None = None
         self._options = model_options(settings)
         self._turns = Turns(settings.num_workers or available_cores())
@@ -52,13 +53,6 @@ class ModelStore:
         self.has_hung = False
         """Whether a thread hangs, which would keep the interpreter from exiting."""
         self._changing = threading.Lock()
-        metrics.watch(
-            lambda: self.current.num_waiting if self.current else 0,
-            lambda: self.current.num_running if self.current else 0,
-            lambda: self.current is not None and self.current.is_alive,
-            self._loaded_labels,
-            lambda: len(self.current.described) if self.current else 0,
-        )
 
     def get(self) -> ModelSet:
         """Return the current models.
@@ -141,7 +135,7 @@ class ModelStore:
         self.refuse_new()
         closed = self._pool is None or self._pool.close()  # first, as it also ends a preload
         # wait for a reload in progress, but not for the first load, which serves no requests
-        seconds = 0.0 if self.current is None else self.settings.drain_seconds + GRACE_SECONDS
+        seconds = 0.0 if self.current is None else self.drain_seconds + GRACE_SECONDS
         has_ended = self._changing.acquire(timeout=seconds)
         previous, self.current = self.current, None
         if has_ended:
@@ -156,7 +150,7 @@ class ModelStore:
         try:
             pooled = self._find_pooled()
             for bundle in [load(folder) for folder in self.settings.named_bundles]:
-                started.append(start_model(bundle, self._options, self.metrics, self._turns))
+                started.append(start_model(bundle, self._options, self.observer, self._turns))
         except BaseException:
             for model in started:
                 self.has_hung |= not model.close()
@@ -174,10 +168,10 @@ class ModelStore:
         options = replace(self._options, single_sequence=False)
 
         def start(bundle: Bundle) -> ServedModel:
-            return start_model(load(bundle.folder), options, self.metrics, self._turns)
+            return start_model(load(bundle.folder), options, self.observer, self._turns)
 
         max_bytes = self.settings.max_memory_mb * 1_000_000
-        return ModelPool(start, max_bytes, self.settings.model_idle_seconds, self.metrics)
+        return ModelPool(start, max_bytes, self.settings.model_idle_seconds, self.observer)
 
     def _find_pooled(self) -> list[PooledModel]:
         """Return the models of the folder; those whose bundles have not changed stay the same objects.
@@ -190,7 +184,7 @@ class ModelStore:
         previous = self.current.pooled if self.current else ()
         known = {model.bundle.folder: model for model in previous}
         pooled = []
-        for bundle in find_bundles(self.settings.bundles, self.metrics):
+        for bundle in find_bundles(self.settings.bundles, self.observer):
             model = known.get(bundle.folder)
             if model is None or model.bundle != bundle or model.state == "failed":
                 model = PooledModel(bundle, self._pool)
@@ -201,11 +195,6 @@ class ModelStore:
                 f" has no bundle named {missing[0]} to preload", self.settings.bundles
             )
         return pooled
-
-    def _loaded_labels(self) -> list[tuple[str, str, str]]:
-        """Return the name, the provider and the precision of each loaded model."""
-        models = self.current.models if self.current else []
-        return [(model.bundle.manifest.name, model.provider, model.precision) for model in models]
 
     def _log_models(self, models: ModelSet) -> None:
         """Log which models are served."""
@@ -222,7 +211,7 @@ class ModelStore:
         """Let a replaced set finish. The list is emptied, so that the models' memory is freed."""
         time.sleep(grace_seconds)
         replaced = leaving.pop()
-        self.has_hung |= not self._finish(replaced, self.settings.drain_seconds)
+        self.has_hung |= not self._finish(replaced, self.drain_seconds)
         if self._pool is not None:
             still_pooled = self.current.pooled if self.current else ()
             self._pool.remove([model for model in replaced.pooled if model not in still_pooled])
@@ -239,7 +228,7 @@ class ModelStore:
         return closed
 
 
-def model_options(settings: Settings) -> ModelOptions:
+def model_options(settings: ModelSettings) -> ModelOptions:
     """Return the model options in the operator's settings."""
     return ModelOptions(
         device=settings.device,

@@ -172,6 +172,14 @@ class ModelSettings(BaseSettings):
             description="Largest beam size that a request may ask for, beyond which it gets 400.",
         ),
     ] = 8
+    max_text_characters: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=10_000_000,
+            description="Characters in all texts of a request, beyond which it gets 400.",
+        ),
+    ] = 50_000
     stall_seconds: Annotated[
         float,
         Field(
