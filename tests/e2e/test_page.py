@@ -95,13 +95,16 @@ def test_the_page_tries_again_while_the_service_is_unavailable() -> None:
 @pytest.mark.parametrize(
     ("name", "content", "output", "error"),
     [
-        ("letter.html", "'<p>a</p>'", "html of 8", ""),
+        ("letter.html", "'<p>a</p>'", "html of 8, True", ""),
+        ("long.txt", "'a'.repeat(2001)", "text of 2001, False", ""),
         ("letter.docx", "Uint8Array.of(80, 75, 255)", "", "letter.docx is not a UTF-8 text file."),
     ],
 )
 def test_a_dropped_file_is_translated(name: str, content: str, output: str, error: str) -> None:
     def translate(asked: Request) -> dict[str, str]:
-        return {"translatedText": f"{asked['format']} of {len(asked['q'])}"}
+        return {
+            "translatedText": f"{asked['format']} of {len(asked['q'])}, {'alternatives' in asked}"
+        }
 
     script = f"""
         const files = new DataTransfer();
@@ -191,7 +194,7 @@ def serving_scripted_page(script: str, translate: Callable[..., object]) -> Iter
     app = FastAPI()
     language = {"code": "de", "name": "German", "targets": ["en"]}
     other = {"code": "en", "name": "English", "targets": ["de"]}
-    settings = {"charLimit": 20, "language": {"target": language}}
+    settings = {"charLimit": 5000, "language": {"target": language}}
     app.get("/languages")(lambda: [language, other])
     app.get("/frontend/settings")(lambda: settings)
     app.post("/translate")(translate)
