@@ -5,12 +5,14 @@ import time
 from collections.abc import Callable
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+def wait_until(
+    condition: Callable[[], bool], seconds: float = 60.0, pause_seconds: float = 0.001
+) -> None:
     """Block this thread until a condition holds."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"the condition does not hold after {seconds:g} s"
-        time.sleep(0.001)
+        time.sleep(pause_seconds)
 
 
 async def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:

@@ -265,9 +265,8 @@ def test_closing_a_translator_fails_pending_requests() -> None:
     translator = Translator.load(TINY_BUNDLE, device="cpu", precision="fp32", num_workers=1)
     before, engine = threading.active_count(), translator._models.models[0].engine
     with ThreadPoolExecutor(1) as threads:
-        waiting = threads.submit(translator.translate, [TEXT] * 5000, "de", "en", beam_size=8)
-        while not (engine.num_running or waiting.done()):
-            pass
+        waiting = threads.submit(translator.translate, [TEXT] * 2000, "de", "en", beam_size=8)
+        wait_until(lambda: engine.num_running > 0 or waiting.done())
         translator.close()
         with pytest.raises(CancelledError):
             waiting.result(60)
@@ -282,7 +281,7 @@ def test_a_program_may_end_in_the_middle_of_a_translation() -> None:
         "import threading\nfrom service import Translator\n"
         f"translators = [Translator.load({str(TINY_BUNDLE)!r}, num_workers=2) for _ in range(4)]\n"
         "for translator in translators:\n"
-        f"    events = translator.stream([{TEXT!r}] * 2000, 'de', 'en', beam_size=8)\n"
+        f"    events = translator.stream([{TEXT!r}] * 500, 'de', 'en', beam_size=8)\n"
         "    print(next(events).target)\n"
         "    threading.Thread(target=list, args=(events,), daemon=True).start()"
     )
