@@ -30,23 +30,6 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize(
-    ("has", "lacks"),
-    [
-        ({"CPU": 4.0, "GPU": 1.0}, []),
-        ({"CPU": 3.0, "GPU": 1.0}, ["3 CPUs, but one worker and reading need 4"]),
-        ({"CPU": 4.0}, ["0 GPUs, but one worker and reading need 1"]),
-    ],
-)
-def test_a_cluster_that_is_too_small_is_reported(has: dict[str, float], lacks: list[str]) -> None:
-    from service.on_ray import data
-
-    options = data._parse(["in", "out", "--checkpoints", "folder", "--gpu"])
-    found = data._missing(options, has)
-    assert len(found) == len(lacks)
-    assert all(part in problem for part, problem in zip(lacks, found, strict=True))
-
-
 def test_a_run_that_is_killed_is_continued(tmp_path: Path) -> None:
     german = [sentence for sentence, _ in toy.sentences()]
     texts = [*(german * 6), "Hund " * 500]
