@@ -61,7 +61,7 @@ def started(command: Sequence[str], port: int, **environment: str) -> Iterator[N
     )
     try:
         end = time.monotonic() + READY_SECONDS
-        while not _is_ready(port):
+        while not is_ready(port):
             if process.poll() is not None:
                 raise RuntimeError(f"{command[0]} ended with status {process.returncode}")
             if time.monotonic() > end:  # its first answers would be refusals
@@ -73,7 +73,8 @@ def started(command: Sequence[str], port: int, **environment: str) -> Iterator[N
         process.wait()
 
 
-def _is_ready(port: int) -> bool:
+def is_ready(port: int) -> bool:
+    """Check whether a server answers, and is ready if it says so."""
     try:
         urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=1).read()
     except urllib.error.HTTPError as error:

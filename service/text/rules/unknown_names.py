@@ -88,7 +88,8 @@ class UnknownNames(Rule):
     def _lost_names(self, source: Run, translation: Run) -> set[str]:
         """Return the names that a translation lacks."""
         matches = list(_CAPITALIZED.finditer(source.text))
-        folded = set(map(str.casefold, translation.words if matches else ()))
+        has_capitals = any(match["capitals"] for match in matches)
+        folded = set(map(str.casefold, translation.words)) if has_capitals else ()
         missing = [
             match[0]
             for match in matches
@@ -98,33 +99,32 @@ class UnknownNames(Rule):
                 else match[0].removesuffix("s") in translation.text
             )
         ]
-        lost = {word for word in missing if self._is_name(word)}
-        if self._known_targets:
-            lost.update(self._imitated(missing, source, translation, self._known_targets))
+        rare = [word for word in missing if word not in self._translated]
+        lost = {word for word in rare if _NUMERAL.fullmatch(word)}
+        doubtful = [word for word in rare if not self._known.knows(word)]
+        lost.update(word for word in doubtful if word not in self._known)
+        if doubtful and self._known_targets:
+            lost.update(_imitated(doubtful, source, translation, self._known_targets))
         return lost
-
-    def _imitated(
-        self, missing: list[str], source: Run, translation: Run, known: KnownWords
-    ) -> Iterator[str]:
-        """Yield the words that a translation imitates. `known` are the words of its language."""
-        doubtful = [
-            word for word in missing if not (self._known.knows(word) or word in self._translated)
-        ]
-        if not doubtful:
-            return
-        invented = [
-            word
-            for word in sorted(translation.words - source.words)
-            if word.isalpha() and len(word) >= MIN_LETTERS and word not in known
-        ]
-        for word in doubtful[:MAX_COMPARED]:
-            if any(_is_similar(word, other) for other in invented[:MAX_COMPARED]):
-                yield word
 
     def _is_name(self, word: str) -> bool:
         if word in self._translated:
             return False
         return word not in self._known or _NUMERAL.fullmatch(word) is not None
+
+
+def _imitated(
+    doubtful: list[str], source: Run, translation: Run, known: KnownWords
+) -> Iterator[str]:
+    """Yield the words that a translation imitates. `known` are the words of its language."""
+    invented = [
+        word
+        for word in sorted(translation.words - source.words)
+        if word.isalpha() and len(word) >= MIN_LETTERS and word not in known
+    ]
+    for word in doubtful[:MAX_COMPARED]:
+        if any(_is_similar(word, other) for other in invented[:MAX_COMPARED]):
+            yield word
 
 
 def _is_among(folded: Container[str], word: str) -> bool:
