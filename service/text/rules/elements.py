@@ -13,8 +13,10 @@ _LONGEST_UNIT = 3
 """Maximum letters of a unit; after a longer word, a superscript number is a footnote's."""
 _OF_FOOTNOTES = "0123456789[](),*† "
 _OPENING, _CLOSING = "([{", ",.;:!?…)]}"
+_SPACE_AFTER = re.compile(r"[ ]|\s+")
 _BEGINS_WORD = re.compile(rf"[{re.escape(_CLOSING)}]\w")
 """A mark that does not close anything: .NET, .05."""
+_CLOSES = re.compile(rf"[{re.escape(_CLOSING)}](?!\w)")
 
 
 class Elements(Rule):
@@ -115,19 +117,23 @@ def _raised(run: Run) -> Iterator[tuple[int, int]]:
 
 
 def _with_its_spaces(run: Run) -> Run:
-    """Move one of two spaces around a void tag into it, or the one before it if a mark follows."""
+    """Move one of two spaces around a void tag into it, or the one before it if a mark follows.
+
+    Between lines, all line breaks after the tag are moved, so that it stays on its line.
+    """
     places: list[Place] = []
     tags = list(run.tags)
     for index, tag in enumerate(tags):
-        around = run.text[max(0, tag.at - 1) : tag.at + 1]
-        space = tag.at if around == "  " else tag.at - 1
-        if tag.kind != "void" or around[:1] != " " or (places and places[-1][1] > space):
+        before = run.text[max(0, tag.at - 1) : tag.at]
+        after = _SPACE_AFTER.match(run.text, tag.at) if before.isspace() else None
+        first, last = after.span() if after else (tag.at - 1, tag.at)
+        if tag.kind != "void" or (places and places[-1][1] > first):
             continue
-        if around == "  ":
-            tags[index] = replace(tag, raw=f"{tag.raw} ")
-        elif around[1:] and around[1] in _CLOSING and not _BEGINS_WORD.match(run.text, tag.at):
+        if after:
+            tags[index] = replace(tag, raw=f"{tag.raw}{after[0]}")
+        elif before == " " and _CLOSES.match(run.text, tag.at):
             tags[index] = replace(tag, raw=f" {tag.raw}")
         else:
             continue
-        places.append((space, space + 1, ""))
+        places.append((first, last, ""))
     return replace(run, tags=tags).edited(places)

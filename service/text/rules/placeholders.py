@@ -59,6 +59,7 @@ KINDS = {
     # {name}, ${user.name}, %{count}, #{name}, {{ name }}, { $name }
     "braces": r"[$%\#]?\{\{?[ ]?[^{}\s][^{}\n]{0,60}\}?\}",
     "brackets": r"\[\[[^\[\]\n]{1,60}\]\]",
+    "name in percent signs": r"(?<![\d%])%[^\W\d]\w{2,}+%(?!%)",  # %date%, which is not %d
     # with a position or name, any text may follow; otherwise, percentages are excluded: 100%ige, 5 % davon
     "printf": rf"%(?:\d++\$|\([^()\s]*+\)|<\w++>)?{_CONVERSION}(?!\w)"
     rf"|%(?:\d++\$|(?<!\d%)\([^()\s]*+\)|<\w++>){_CONVERSION}"

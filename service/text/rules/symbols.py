@@ -127,6 +127,9 @@ def _extraction(match: regex.Match[str]) -> tuple[Place, str, str]:
         begin -= 1
     while end < match.endpos and text[end] in _SPACES:
         end += 1
+    if not text[begin - 1 : begin].strip():  # between lines: line breaks after it stay there
+        while end < match.endpos and text[end].isspace():
+            end += 1
     lead, trail = text[begin:first], text[last:end]
     previous, following = text[begin - 1 : begin].strip(), text[end : end + 1].strip()
     if _UNSEEN.fullmatch(match.group()) and not (lead and trail):  # they have no width

@@ -3,6 +3,7 @@
 import pytest
 
 from service.text.run import Format
+from service.text.segmenter import Splitting
 from tests.service.text.pipelines import aligned, assembled, take_apart, unchanged
 
 
@@ -98,3 +99,18 @@ def test_spaces_before_words_that_begin_with_a_mark_and_double_spaces_are_kept(
 def test_a_word_that_begins_with_a_mark_is_not_joined_to_the_word_before_an_image() -> None:
     [sentence] = take_apart("Sie öffnen <img/>.config jetzt.", "html").sentences
     assert sentence.text.startswith("Sie öffnen ")
+
+
+@pytest.mark.parametrize("splitting", ["none", "paragraphs", "sentences", "all"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ja\n\n😀\n\nNein",
+        "::: pozor\nNic\n:::\n\nKonec",
+        "Ja\n<img> nic",
+        "Ja \n => \n nic",
+        "(\n😀\n)\n- nic",
+    ],
+)
+def test_what_stands_between_two_lines_stays_there(text: str, splitting: Splitting) -> None:
+    assert unchanged(take_apart(text, "text", splitting)) == text

@@ -31,6 +31,8 @@ def protected(text: str) -> list[str]:
         ("In a https://a.example/wiki/B_(c) und (http://a.example/d).", ["https://a.example/wiki/B_(c)", "http://a.example/d"]),
         ("Auf www.b.example steht http://c.example/x_(y), ja", ["www.b.example", "http://c.example/x_(y)"]),
         ("Noch %d%% übrig", ["%d", "%%"]),
+        ("Am %date% %startLink%hier%endLink%, 5%des %n%", ["%date%", "%startLink%", "%endLink%", "%n%"]),
+        ("Noch %dTage und %sTage%%", ["%d", "%s", "%%"]),
         ("Lies README.md und müller.de", ["README.md", "müller.de"]),
         ("Ende.Anfang, z.B. d.h. u.a. 3.50 v1.2.3", []),
         ("In /var/log/x.log, ~/daten/neu, ./a/b oder und/oder", ["/var/log/x.log", "~/daten/neu", "./a/b"]),
