@@ -1,6 +1,7 @@
 """Splits runs that consist only of the labels of a path or list, so that none is lost: File → Save, Yes|No.
 
 A path within a sentence is not split. Two words with two dots between them are labels, too: Monday..Friday.
+So is a label with an arrow that looks like a quote: Next ».
 """
 
 import re
@@ -29,8 +30,15 @@ _BETWEEN = regex.compile(
     regex.VERBOSE,
 )
 _TWO_WORDS = regex.compile(r"\s*+[\p{L}\p{M}]++(\.\.)[\p{L}\p{M}]++\s*+")
+_ARROW_AT_EDGE = regex.compile(
+    r"""
+      \s*+([«‹])(?=[ \u00a0])[^«»‹›]*+(?<!\p{Sentence_Terminal}\s*)
+    | [^«»‹›]*+(?<=\w[ \u00a0])([»›])\s*+
+    """,
+    regex.VERBOSE,
+)
 _MAY_HOLD_ONE = re.compile(
-    rf"[{_ARROWS}»›|<>.](?:(?<![<>.])|(?<=<)-|(?<=[-=]>)[ \u00a0]|(?<=\.)\.\w)"
+    rf"[{_ARROWS}«»‹›|<>.](?:(?<![<>.])|(?<=<)-|(?<=[-=]>)[ \u00a0]|(?<=\.)\.\w)"
 )
 """A fast check that rejects most texts; it begins with a set."""
 _WITHOUT_BLANKS = re.compile(f"[{UNSPACED}]")
@@ -50,6 +58,8 @@ def cut(run: Run) -> list[str | Run]:
         return [run]
     if two_words := _TWO_WORDS.fullmatch(run.text):
         return cut_at(run, [two_words.span(1)])
+    if arrow := _ARROW_AT_EDGE.fullmatch(run.text):
+        return cut_at(run, [arrow.span(arrow.lastindex or 0)])
     separators = [match.span() for match in _BETWEEN.finditer(run.text)]
     if separators:
         placeholders = Placeholders().prepare(run)  # `a -> b` in backticks

@@ -32,6 +32,9 @@ def numbered(text: str, form: Format) -> tuple[list[str], str]:
         ("pondělí..pátek", ["pondělí", "pátek"], "0..1"),
         ("Po|Út|St", ["Po", "Út", "St"], "0|1|2"),
         ("jeden soubor|%n souborů|", ["jeden soubor", "Tom souborů|"], "0|1"),
+        ("Další stránka »", ["Další stránka"], "0 »"),
+        ("« Zpět\n", ["Zpět"], "« 0\n"),
+        ("‹\u00a0Zpět", ["Zpět"], "‹\u00a00"),
         ("Da | hier\n- Eins → Zwei", ["Da", "hier", "Eins", "Zwei"], "0 | 1\n- 2 → 3"),
     ],
 )
@@ -63,6 +66,8 @@ def test_labels_of_a_path_in_html_are_translated_separately(
     [
         "<p>Klikni <b>Soubor -&gt; <i>Uložit</i> teď</b>, prosím</p>",
         "<p>A <b>Soubor <i>→</b> Uložit</i> teď <br> → Ano</p>",
+        '<p><a href="/">Další <b>stránka ›</b></a></p>',
+        "<p><i>« <b>Zpět</b></i></p>",
         "<p><b>Soubor</b>→<b>..</b> A <i>b..c</i> d | <b>|</b> Ne</p>",
     ],
 )
