@@ -31,55 +31,93 @@ _AROUND_OPTIONS = {'"': '"', "'": "'", "(": ")", "„“": "“”", "‚‘": "
 
 # possessive quantifiers and lookbehinds, so that a long word is not tried from each of its letters
 KINDS = {
-    # without a mark after it or a bracket around it
-    "URL": rf"(?:(?:https?|(?<!\w)[a-z][a-z0-9+.-]{{1,15}}+)://|www\.|{_SCHEME})(?:[^{_ENDS_URL}]|\([^{_ENDS_URL}]*+\))*"
-    rf"(?:\([^{_ENDS_URL}]*+\)|[^{_ENDS_URL}{_BEHIND}])",
-    "e-mail address": r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++",
-    # @somebody, @somebody@example.org, @scope/package
-    "account": r"(?<!\w)@\w++(?:(?:@|(?:-\w++)*+/(?=[a-z]))[\w.-]*\w)?",
+    "URL": rf"""
+        (?: (?: https? | (?<!\w)[a-z][a-z0-9+.-]{{1,15}}+ ):// | www\. | {_SCHEME} )
+        (?: [^{_ENDS_URL}] | \([^{_ENDS_URL}]*+\) )*
+        (?: \([^{_ENDS_URL}]*+\) | [^{_ENDS_URL}{_BEHIND}] )  # not a mark after it or a bracket around it
+    """,
+    "e-mail address": r"(?<![\w.+-]) [\w.+-]++ @ [\w-]++ (?:\.[\w-]++)++",
+    "account": r"""
+        (?<!\w) @\w++
+        (?: (?: @ | (?:-\w++)*+/(?=[a-z]) ) [\w.-]*\w )?  # @somebody@example.org, @scope/package
+    """,
     "hashtag": HASHTAG,
-    # a.example/b, x.tar.gz, song.mp3, X.PDF, java.util.List
-    "domain or file": r"(?<![\w.@/\\-])(?:\w[\w-]++(?:\.[\w-]{2,64}+)*?"
-    r"\.(?:[a-z][a-z0-9]{1,23}+|[A-Z][A-Z0-9]{1,23}+)|[a-z]\w++(?:\.[^\W\d]\w{1,63}+){2,})(?![\w-]|\.\w)"
-    rf"(?:/(?:[^{_ENDS_PATH}]*[^{_ENDS_PATH}{_BEHIND_PATH}])?)?",
-    # $HOME/bin, ${DATA}/new, but not $price/day, 80 $US/Fass
-    "path behind a variable": r"(?<![\w$])(?<!\d[ \u00a0\u202f])\$(?:[A-Z_][A-Z0-9_]*+|\{[A-Z_][A-Z0-9_]*+\})"
-    r"(?:/[\w.@+-]*[\w@+-])++/?",
-    "path": r"(?<![\w/.<-])(?:(?:~|\.{1,2})(?=/)|(?=/[\w.@+-]++[/?\#]))(?:/[\w.@+-]*[\w@+-])++/?(?!\w)"
-    rf"(?:[?\#](?=[\w/])[^{_ENDS_URL}]*[^{_ENDS_URL}{_BEHIND}])?",
-    "dot and name": r"(?<![^\s(\"'])\.[a-z][a-z0-9_]++(?:[-.][a-z0-9_]++)*+(?!\w)",  # .env, .btn-primary
+    "domain or file": rf"""
+        (?<![\w.@/\\-])
+        (?: \w[\w-]++ (?:\.[\w-]{{2,64}}+)*?
+            \.(?: [a-z][a-z0-9]{{1,23}}+ | [A-Z][A-Z0-9]{{1,23}}+ )  # a.example, x.tar.gz, X.PDF
+          | [a-z]\w++ (?:\.[^\W\d]\w{{1,63}}+){{2,}}                 # java.util.List
+        )
+        (?! [\w-] | \.\w )
+        (?: / (?: [^{_ENDS_PATH}]* [^{_ENDS_PATH}{_BEHIND_PATH}] )? )?
+    """,
+    "path behind a variable": r"""
+        (?<![\w$]) (?<!\d[ \u00a0\u202f])                            # 80 $US/Fass
+        \$(?: [A-Z_][A-Z0-9_]*+ | \{[A-Z_][A-Z0-9_]*+\} )            # $HOME/bin, but not $price/day
+        (?: /[\w.@+-]*[\w@+-] )++ /?
+    """,
+    "path": rf"""
+        (?<![\w/.<-])
+        (?: (?: ~ | \.{{1,2}} )(?=/) | (?=/[\w.@+-]++[/?\#]) )       # ~/x, ../x, /x/
+        (?: /[\w.@+-]*[\w@+-] )++ /? (?!\w)
+        (?: [?\#](?=[\w/]) [^{_ENDS_URL}]* [^{_ENDS_URL}{_BEHIND}] )?
+    """,
+    "dot and name": r"""
+        (?<![^\s(\"']) \.[a-z][a-z0-9_]++ (?:[-.][a-z0-9_]++)*+ (?!\w)  # .env, .btn-primary
+    """,
     # "--force", (--size=2), but not "--well, no": a model that knows -- as a dash keeps those between spaces
     "option": "|".join(
-        rf"(?<=[{opening}])--[a-z][\w-]*+(?:=[\w./-]*\w)?(?=[{closing}])"
+        rf"(?<=[{opening}]) --[a-z][\w-]*+ (?:=[\w./-]*\w)? (?=[{closing}])"
         for opening, closing in _AROUND_OPTIONS.items()
     ),
-    "Windows path": rf"(?<!\w)(?:[A-Za-z]:\\|\\\\)[^{_ENDS_WINDOWS_PATH}]*"
-    rf"[^{_ENDS_WINDOWS_PATH}.!]",
+    "Windows path": rf"""
+        (?<!\w) (?: [A-Za-z]:\\ | \\\\ ) [^{_ENDS_WINDOWS_PATH}]* [^{_ENDS_WINDOWS_PATH}.!]
+    """,
     "template": r"<%[^%<>]{1,200}%>",
     # {name}, ${user.name}, %{count}, #{name}, {{ name }}, { $name }
-    "braces": r"[$%\#]?\{\{?[ ]?[^{}\s][^{}\n]{0,60}\}?\}",
-    "brackets": r"\[\[[^\[\]\n]{1,60}\]\]",
-    "name in percent signs": r"(?<![\d%])%[^\W\d]\w{2,}+%(?!%)",  # %date%, which is not %d
+    "braces": r"[$%\#]? \{\{? [ ]? [^{}\s][^{}\n]{0,60} \}?\}",
+    "brackets": r"\[\[ [^\[\]\n]{1,60} \]\]",
+    "name in percent signs": r"(?<![\d%]) %[^\W\d]\w{2,}+% (?!%)",  # %date%, which is not %d
     # with a position or name, any text may follow; otherwise, percentages are excluded: 100%ige, 5 % davon
-    "printf": rf"%(?:\d++\$|\([^()\s]*+\)|<\w++>)?{_CONVERSION}(?!\w)"
-    rf"|%(?:\d++\$|(?<!\d%)\([^()\s]*+\)|<\w++>){_CONVERSION}"
-    r"|(?<![\d%])(?<!\d[ \u00a0\u202f])%(?:[ds@]|l{1,2}[diu]|\d*+\.\d++f)(?=[^\W\d_])",
-    "Qt": r"(?<![\d%])%(?:L?\d{1,2}|n)(?![\w%])|(?<![\w%])%[1-9](?=[^\W\d_])",
+    "printf": rf"""
+        % (?: \d++\$ | \([^()\s]*+\) | <\w++> )? {_CONVERSION} (?!\w)            # %s, %1$s, %(name)s
+      | % (?: \d++\$ | (?<!\d%)\([^()\s]*+\) | <\w++> ) {_CONVERSION}
+      | (?<![\d%]) (?<!\d[ \u00a0\u202f])
+        % (?: [ds@] | l{{1,2}}[diu] | \d*+\.\d++f ) (?=[^\W\d_])                 # %dpx
+    """,
+    "Qt": r"""
+        (?<![\d%]) % (?: L?\d{1,2} | n ) (?![\w%])  # %1, %L1, %n
+      | (?<![\w%]) %[1-9] (?=[^\W\d_])
+    """,
     "percent signs": r"%%[^%\s]++%% | %\w++%",  # %%name%%, %name%
     "percent sign": r"%%",
-    "dollar": r"(?<![\w$])\$[A-Za-z_]\w*+",
-    "underscores": r"(?<!\w)__[^\W_]\w*?__(?!\w)",
-    "symbol or emoji": r"(?<![\w:/)])(?::[a-z0-9_+-]{2,40}+:(?!\w)|:[a-z_][a-z0-9_]++(?![\w:]))",
-    "code": r"(?<![\w`])(?P<ticks>`{1,3}+)[^`\n]++(?P=ticks)(?![\w`])"
-    rf"|(?<!`)(?P<marks>`{{1,3}}+)[^`\s{CODE_SIGNS}]*+[{CODE_SIGNS}][^`\s]*+(?P=marks)(?!`)",
-    "entity": r"&(?:[A-Za-z]\w{1,30}+|\#\d{1,7}+|\#x[0-9a-fA-F]{1,6}+);",
-    "name with signs": r"(?<![\w+\#])[^\W\d_]\w{0,30}+(?:\+{2,3}+|\#)(?![\w+\#])",  # C#, Notepad++
+    "dollar": r"(?<![\w$]) \$[A-Za-z_]\w*+",
+    "underscores": r"(?<!\w) __[^\W_]\w*?__ (?!\w)",
+    "symbol or emoji": r"""
+        (?<![\w:/)])
+        (?: :[a-z0-9_+-]{2,40}+:(?!\w)          # :tada:
+          | :[a-z_][a-z0-9_]++(?![\w:]) )       # :name
+    """,
+    "code": rf"""
+        (?<![\w`]) (?P<ticks>`{{1,3}}+) [^`\n]++ (?P=ticks) (?![\w`])
+      | (?<!`) (?P<marks>`{{1,3}}+) [^`\s{CODE_SIGNS}]*+ [{CODE_SIGNS}] [^`\s]*+ (?P=marks) (?!`)
+    """,
+    "entity": r"& (?: [A-Za-z]\w{1,30}+ | \#\d{1,7}+ | \#x[0-9a-fA-F]{1,6}+ ) ;",
+    "name with signs": r"(?<![\w+\#]) [^\W\d_]\w{0,30}+ (?:\+{2,3}+|\#) (?![\w+\#])",  # C#, Notepad++
     "box to tick": r"\[[ \u00a0]*\]",
-    "gap to fill in": r"(?<![^\s:(\[])(?:[._…]{4,}+|_{3,}+|(?<!\.[ ])\.(?:[ ]\.){3,}+)(?![^\s,;:!?)\]])",
+    "gap to fill in": r"""
+        (?<![^\s:(\[])
+        (?: [._…]{4,}+ | _{3,}+ | (?<!\.[ ])\.(?:[ ]\.){3,}+ )  # ....., ___, . . . .
+        (?![^\s,;:!?)\]])
+    """,
 }
 """The patterns of what is protected, by kind; if two match at the same place, the first is used."""
-_MAY_HOLD_ONE = re.compile(  # begins with one set, which `re` finds fast
-    r"[@#%{\[<\\$_`&:/~….+-](?:(?<![.+-])|(?<=-)-[a-z]|(?<=\.)\w|(?<=\.)[ ]?\.[ ]?\.[ ]?\.|(?<=\+)\+)"
+_MAY_HOLD_ONE = re.compile(
+    r"""
+    [@#%{\[<\\$_`&:/~….+-]  # one set, which `re` finds fast; of the last three signs,
+    (?: (?<![.+-]) | (?<=-)-[a-z] | (?<=\.)\w | (?<=\.)[ ]?\.[ ]?\.[ ]?\. | (?<=\+)\+ )  # only these
+    """,
+    re.VERBOSE,
 )
 """A fast check that rejects most texts."""
 PLACEHOLDER = re.compile("|".join(KINDS.values()), re.VERBOSE)
@@ -88,7 +126,11 @@ _IS_UNSPACED = re.compile(rf"(?<!\S)[^\s/\\{TOUCHING}]*+[{TOUCHING}]")
 _IN_ADDRESS = rf"(?<![{TOUCHING}])(?:[/\\?=&]|_\()"  # /wiki/维基_(百科), ?q=值, D:\数据
 _BEHIND_SIGN = r"(?<!\w)(?:[@\#]|__)|%(?=\w+%)"  # @用户, #标签, __名__, %名%
 _WORDS = re.compile(
-    rf"(?:{_IN_ADDRESS}|{_BEHIND_SIGN})[{TOUCHING}]+(?:[/\\?=&_~.%:+(-]+[{TOUCHING}]+)*|(?P<word>[{TOUCHING}]+)"
+    rf"""
+    (?: {_IN_ADDRESS} | {_BEHIND_SIGN} ) [{TOUCHING}]+ (?: [/\\?=&_~.%:+(-]+ [{TOUCHING}]+ )*
+  | (?P<word>[{TOUCHING}]+)
+    """,
+    re.VERBOSE,
 )
 """Words in scripts without spaces: parts of placeholders, or `word` if they only touch one."""
 
