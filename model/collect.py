@@ -27,7 +27,14 @@ from model.data.text import DataError
 CATALOGUES, MEMORY = (".po", ".mo"), ".tmx"
 NOT_TEXT = re.compile(r"[%$][\w(%{]|[{}<>|^\\=]|(?<!\w)[_&~]\w")
 """Parts of placeholders, markup, keyboard shortcuts and message contexts."""
-END_OF_SENTENCE = re.compile(r"""(?<=\w[.!?…])(["“”»«')]*)\s+(?=["„“»«'(]?[^\W\d_a-zà-ÿ])""")
+END_OF_SENTENCE = re.compile(
+    r"""
+    (?<=\w[.!?…]) (["“”»«')]*)
+    \s+
+    (?=["„“»«'(]?[^\W\d_a-zà-ÿ])  # before a capital or a letter without case
+    """,
+    re.VERBOSE,
+)
 SENTENCE = re.compile(r""".*\s.*[.!?…]["“”»«')]*""")
 MAX_UNEVEN = 2.6
 """Maximum length ratio, in characters, at which two sentences are accepted as translations of each other."""

@@ -18,7 +18,11 @@ from service.models.settings import ModelSettings, split
 PREFIX = "ATTENDANT_"
 _BY_KUBERNETES = re.compile(f"{PREFIX}(SERVICE|PORT_[0-9])")
 """Variables that Kubernetes sets in every container if a Service is called attendant."""
-_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://([a-z0-9_.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
+_ORIGIN = re.compile(
+    r"[a-z][a-z0-9+.-]*://"
+    r"([a-z0-9_.-]+|\[[0-9a-f:.]+\])"  # a name, or an IPv4 or IPv6 address
+    r"(:[0-9]{1,5})?"
+)
 """An origin as browsers send it: in lower case, without a path or a trailing slash."""
 
 _WORDS = {int: "N", float: "SECONDS", str: "VALUE", Path: "PATH", Path | None: "PATH"}

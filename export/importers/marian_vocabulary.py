@@ -11,7 +11,10 @@ from export.importers.segmentation import load_sentencepiece
 from export.importers.settings import parse_json, read_small, shown
 
 LINE = re.compile(r"(.*[^ ]) *: +(\d+) *,?")
-ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))")
+ESCAPE = re.compile(
+    r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})"  # \xE4, \u00e4, \U0001f600
+    r"|(.))"
+)
 ESCAPED = dict(zip("0abtnvfre_NLP", "\0\a\b\t\n\v\f\r\x1b\xa0\x85\u2028\u2029", strict=True))
 """YAML's single-letter escapes; any other letter stands for itself."""
 

@@ -24,6 +24,7 @@ logger = logging.getLogger(__name__)
 SYNONYM = re.compile(r";(?![^(\[{]*[)\]}])")
 """A semicolon that is not inside brackets."""
 ABBREVIATION = re.compile(r"(?<![^\s;])/([^/;]+)(?:;[^/]*)?/(?![^\s;])")
+"""The first abbreviation between slashes: /z. B.; zB/."""
 REMARK = re.compile(r"\{[^}]*\}|\[[^]]*\]|<[^>]*>|\([^()]*\)|" + ABBREVIATION.pattern)
 LABEL = re.compile(r"\[([^]]*)\]")
 UNUSUAL = frozenset(

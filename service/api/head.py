@@ -17,7 +17,13 @@ _CHUNKED = b"chunked"
 _SINGLE = (b"host", b"transfer-encoding", b"content-type", b"authorization")
 """Fields that must not be repeated: a proxy may have used the other value."""
 _HOST = re.compile(
-    rb"(?:(?:[\w.~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})++|\[[\w.~!$&'()*+,;=:-]++\])(?::\d*+)?"
+    rb"""
+    (?: (?: [\w.~!$&'()*+,;=-] | %[0-9A-Fa-f]{2} )++  # a name or IPv4 address
+      | \[[\w.~!$&'()*+,;=:-]++\]                    # an IPv6 address
+    )
+    (?: :\d*+ )?
+    """,
+    re.VERBOSE,
 )
 """A name or address with an optional port (RFC 9110, section 7.2); not empty (section 4.2.1)."""
 _ABSOLUTE = re.compile(rb"https?://([^/?]*+)", re.IGNORECASE)

@@ -9,7 +9,13 @@ from starlette.types import Scope
 from service.api.errors import shortened
 from service.errors import InvalidRequestError
 
-_PARAMETER = re.compile(r';\s*+([\w!#$%&\'*+.^`|~-]++)=(?:"((?:[^"\\]|\\.)*+)"|([^\s;,"]*+))')
+_PARAMETER = re.compile(
+    r"""
+    ; \s*+ ([\w!#$%&'*+.^`|~-]++) =       # ; name=
+    (?: "((?:[^"\\]|\\.)*+)" | ([^\s;,"]*+) )  # "quoted" or a token
+    """,
+    re.VERBOSE,
+)
 _WEIGHT = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?", re.ASCII)
 _UTF_8 = ("utf-8", "utf8", "us-ascii", "ascii")
 _IDENTITY = ("", "identity", "utf-8")

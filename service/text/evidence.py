@@ -22,7 +22,11 @@ LIKELIEST = 32
 """Languages whose probabilities fastText returns; more take longer and make no difference."""
 UNSPACED = frozenset({"Hani", "Kana"})
 """Scripts that do not separate words."""
-_ADDRESS = re.compile(r"[A-Za-z]{2,8}+://[!-~]*+|www\.[!-~]++|[\w.+-]{1,64}+@[\w.-]++")
+_ADDRESS = re.compile(
+    r"[A-Za-z]{2,8}+://[!-~]*+"
+    r"|www\.[!-~]++"
+    r"|[\w.+-]{1,64}+@[\w.-]++"  # e-mail
+)
 _WORDS = re.compile(r"[^\W\d_]++(?:['’][^\W\d_]++)*+")
 _PARTS = re.compile(r"[^\W\d_]++")
 

@@ -25,8 +25,14 @@ _BLANK_LINES = re.compile(rf"((?>\r\n|\n|\r){_BLANK}*+(?>\r\n|\n|\r)\s*+)")
 _DOTS = frozenset(".۔")
 # "- ", "* ", "1. ", "(2) ", "a) " at the beginning of a line
 _MARKER = regex.compile(
-    r"[ \t\u00a0]*+(?:[-*+•‣–—>#]++[ \t]++|・[ \t]*+|\d{1,3}[.)][ \t]++"
-    r"|\(?(?:\d{1,3}|[^\W\d_\p{Lu}])\)[ \t]++)*+"
+    r"""
+    [ \t\u00a0]*+
+    (?: [-*+•‣–—>#]++[ \t]++ | ・[ \t]*+
+      | \d{1,3}[.)][ \t]++                            # 1. or 1)
+      | \(?(?: \d{1,3} | [^\W\d_\p{Lu}] )\)[ \t]++    # (1) or a)
+    )*+
+    """,
+    regex.VERBOSE,
 )
 _MAY_BE_MARKED = re.compile(r"[ \t\u00a0*+•‣–—>#・(-]|[\d\x80-\U0010ffff]{1,3}[.)]|.\)", re.DOTALL)
 """A fast check that rejects most lines, because each call to `regex` releases Python's lock."""

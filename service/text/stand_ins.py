@@ -14,8 +14,8 @@ NUMBERS: tuple[str, ...] = ("20", "50", "12", "15", "30")
 YEARS: tuple[str, ...] = ("2010", "2012", "1995", "2001")
 TIMES: tuple[str, ...] = ("10:15", "11:20", "10:40")
 _KINDS = (
-    (re.compile(r"%[^a-zA-Z]*(?:hh|h|ll|l|z|j|t)?[diu](?:%%)?|#"), NUMBERS),
-    (re.compile(r"[^\w\s]?\d++(?:[.,]\d++)*+[ \u00a0]?[^\d\s]{0,3}"), NUMBERS),
+    (re.compile(r"%[^a-zA-Z]*(?:hh|h|ll|l|z|j|t)?[diu](?:%%)?|#"), NUMBERS),  # %d, %5lu, %d%%, #
+    (re.compile(r"[^\w\s]?\d++(?:[.,]\d++)*+[ \u00a0]?[^\d\s]{0,3}"), NUMBERS),  # 5, $1.50, 20 km
     (re.compile(r"1\d{3}|20\d\d"), YEARS),
     (re.compile(r"\d{1,2}:\d\d"), TIMES),
 )

@@ -22,7 +22,10 @@ UNSPACED = (
 _LETTERS = rf"[^\W\u200c\u200d{UNSPACED}]+"
 _KATAKANA = "[\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f]+"
 _WORD = regex.compile(
-    rf"{_LETTERS}(?:['’\u200c\u200d-]{_LETTERS})*|{_KATAKANA}|[{UNSPACED}]\p{{M}}*+|[^\w\s{_UNREAD}]"
+    rf"{_LETTERS}(?:['’\u200c\u200d-]{_LETTERS})*"
+    rf"|{_KATAKANA}"
+    rf"|[{UNSPACED}]\p{{M}}*+"
+    rf"|[^\w\s{_UNREAD}]"  # a mark or symbol
 )
 TOUCHING = f"{UNSPACED}\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
 """The same with Korean, whose particles directly follow words in other scripts."""

@@ -40,12 +40,19 @@ _NAME = re.compile(r"__\w+__")
 _YEAR = re.compile(r"\d{4,}[.)]")
 _OF_CODE = re.compile(rf"[^\s{CODE_SIGNS}]*+[{CODE_SIGNS}]\S*+")
 _CODE_SIGN = re.compile(
-    r"[={}\\|`]|\w\(|_\w|</?\w|(?:^|[ \t])(?:--?\w|\.{0,2}/\w|~/|//|\$[ \w]|# )", re.MULTILINE
+    r"""
+    [={}\\|`] | \w\( | _\w | </?\w                                 # f(x), a_b, <a>
+  | (?:^|[ \t]) (?: --?\w | \.{0,2}/\w | ~/ | // | \$[ \w] | \#[ ] )  # -v, ./x, ~/x, $ ls
+    """,
+    re.MULTILINE | re.VERBOSE,
 )
 _PROSE_LINE = re.compile(
-    # does not begin with a Latin lower-case letter, has capitalized words, or ends with a mark
-    r"^[ \t]*+[^a-z\s]|\s[^\W\d_a-z]|[.,;:!?…\"“”»)][ \t]*$",
-    re.MULTILINE,
+    r"""
+    ^[ \t]*+[^a-z\s]             # does not begin with a Latin lower-case letter
+  | \s[^\W\d_a-z]                # has a capitalized word
+  | [.,;:!?…\"“”»)][ \t]*$       # ends with a mark
+    """,
+    re.MULTILINE | re.VERBOSE,
 )
 
 Kind = Literal["text", "open", "close", "void", "protected", "break", "block", "html"]

@@ -12,11 +12,18 @@ from dataclasses import dataclass, replace
 from service.text.run import PROTECTED, Protected, Run, Tag
 
 _ARGUMENT = re.compile(
-    r"\{\s*+[\w.-]++\s*+,\s*+(?P<kind>plural|selectordinal|select)\s*+,(?:\s*+offset:\d++)?+"
+    r"""
+    \{ \s*+ [\w.-]++ \s*+ ,                               # {count,
+    \s*+ (?P<kind>plural|selectordinal|select) \s*+ ,     # plural,
+    (?: \s*+ offset:\d++ )?+
+    """,
+    re.VERBOSE,
 )
 _SELECTOR = re.compile(r"\s*+(?:=\d++|[\w-]++)\s*+\{")
-_MARK = re.compile(r"''|'(?=[{}#|])(?:[^']++|'')*+(?:'|\Z)|[{}]")
-_NUMBER = re.compile(r"''|'(?=[{}#|])(?:[^']++|'')*+(?:'|\Z)|(?P<number>#)")
+_QUOTED = r"''|'(?=[{}#|])(?:[^']++|'')*+(?:'|\Z)"
+"""An apostrophe, or quoted text, in which braces and `#` have no meaning."""
+_MARK = re.compile(rf"{_QUOTED}|[{{}}]")
+_NUMBER = re.compile(rf"{_QUOTED}|(?P<number>#)")
 MAX_NESTING = 10
 """Maximum depth of nested arguments that are split."""
 

@@ -19,7 +19,14 @@ _MARK, _COLUMNS, _OF_WIKI = re.compile(r"[`*_~<\[\\|{\t]"), "   ", "''"
 _BEGIN = r" {0,3}(?:[-+>#=]|\d{1,9}[.)])| {4}"
 _FIRST_LINE, _LINE = re.compile(_BEGIN), re.compile(rf"[\n\r](?:{_BEGIN})")
 """Signs that texts without Markdown rarely have; each search takes a fraction of a microsecond."""
-_FRONT_MATTER = re.compile(r"---\r?\n(?:(?:[\w-]++:|[ \t#]|- ).*+\n|\r?\n)++---\r?(?:\n|\Z)")
+_FRONT_MATTER = re.compile(
+    r"""
+    ---\r?\n
+    (?: (?: [\w-]++: | [ \t#] | -[ ] ).*+\n | \r?\n )++  # keys, nested lines, comments, list items
+    ---\r?(?:\n|\Z)
+    """,
+    re.VERBOSE,
+)
 """YAML front matter, as many site generators use."""
 _MAX_DEPTH = MAX_NESTING // 2
 """If tags are nested more deeply, all become void tags. The rest is for quotes, which become tags later."""

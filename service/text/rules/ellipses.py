@@ -8,13 +8,24 @@ from service.text.rules.rule import Rule
 from service.text.run import Place, Run
 from service.text.segmenter import has_letter
 
-_ELLIPSIS = re.compile(  # or a row of marks before a sentence
-    r"(?P<lead>[ \u00a0]?)(?P<dots>\.{3,}+|…++|\A[!?！？]{2,}+)(?![?!])(?P<trail>[ \u00a0]?)"
+_ELLIPSIS = re.compile(
+    r"""
+    (?P<lead>[ \u00a0]?)
+    (?P<dots> \.{3,}+ | …++ | \A[!?！？]{2,}+ )  # or a row of marks before a sentence
+    (?![?!])
+    (?P<trail>[ \u00a0]?)
+    """,
+    re.VERBOSE,
 )
 _ROW = regex.compile(  # to `regex`, vowel signs are part of a word, as in Hindi
-    r"(?:(?<=[\w)\]\"”“’»])|(?<=\w[ \u00a0\u202f]))(?P<first>[!?！？])(?P<rest>[!?！？]+)(?!\w)"
+    r"""
+    (?: (?<=[\w)\]\"”“’»]) | (?<=\w[ \u00a0\u202f]) )  # after a word or a closing mark
+    (?P<first>[!?！？]) (?P<rest>[!?！？]+)
+    (?!\w)
+    """,
+    regex.VERBOSE,
 )
-_ENDS_WITH_ROW = regex.compile(rf"{_ROW.pattern}\Z")
+_ENDS_WITH_ROW = regex.compile(rf"{_ROW.pattern}\Z", regex.VERBOSE)
 _MAY_HOLD_ONE = re.compile(  # begins with a set, which `re` finds fast
     r"[.…!?！？](?:(?<=…)|(?<=\.)\.\.|(?<=[!?！？])[!?！？])"
 )

@@ -9,7 +9,14 @@ from service.text.run import Place, Run
 from service.text.words import MARKS
 
 _UNTIDY = re.compile(
-    r"(?<=\w)(?:[\u00ad\u200b\u2060\ufeff]+|(?P<accent>[`´](?![^\s`´]*+[`´])))(?=\w)"
+    r"""
+    (?<=\w)
+    (?: [\u00ad\u200b\u2060\ufeff]+  # characters without width, such as soft hyphens
+      | (?P<accent>[`´](?![^\s`´]*+[`´]))  # instead of an apostrophe, unless it closes code: it`s
+    )
+    (?=\w)
+    """,
+    re.VERBOSE,
 )
 _DASH = "—"
 _TYPED_DASH = re.compile(r"(?<=\S )-{2,3}(?= \S)")

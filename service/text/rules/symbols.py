@@ -24,29 +24,36 @@ _EMPTY = (
     "\U000e0000-\U000e0fff"
 )
 """Characters without width; within a word, soft hyphens and the like are left to the rule `spelling`."""
-_BETWEEN_WORDS = (  # to `regex`, unlike `re`, vowel signs and other marks belong to a word
-    rf"(?<![\w{_EMPTY}])[{_EMPTY}]++|(?<=\w)[{_EMPTY}]++(?!\w)"
-    r"|(?<![^\0-\u024f])[\u200c\u200d]++(?!\w)"  # in many scripts, so do joiners
+_BETWEEN_WORDS = "|".join(  # to `regex`, unlike `re`, vowel signs and other marks belong to a word
+    [
+        rf"(?<![\w{_EMPTY}])[{_EMPTY}]++",
+        rf"(?<=\w)[{_EMPTY}]++(?!\w)",
+        r"(?<![^\0-\u024f])[\u200c\u200d]++(?!\w)",  # in many scripts, joiners belong to a word, too
+    ]
 )
 _PICTURES = (  # those in private use areas are from icon fonts
     f"•©®™℠†‡¶{_DIRECTION}{_CONTROL}{_NONE}\u2190-\u21ff\u2300-\u23ff\u2500-\u27bf\u2900-\u297f\u2b00-\u2bff\ue000-\uf8ff"
     "\U0001f000-\U0001faff\U000f0000-\U0010ffff"
 )
 _OF_TERMINALS = r"\x1b\[[\d;]*+[A-Za-z]"
+"""An escape sequence, such as those for colours."""
 _UNSEEN = re.compile(f"(?:{_OF_TERMINALS}|[{_DIRECTION}{_CONTROL}{_NONE}{_EMPTY}\u200c\u200d])+")
 _OF_WORD_BEFORE = "®™℠†‡"
 _KEYCAP = "[0-9#*]\ufe0f?\u20e3"
-_SMILEY = r"(?<!\w)<3(?!\w)|(?<![\w:;=])[:;=]['^o-]?(?:\)++|\(++|[DPp|/\\])(?![\w/])"
+_HEART = r"(?<!\w)<3(?!\w)"
+_FACE = r"(?<![\w:;=])[:;=]['^o-]?(?:\)++|\(++|[DPp|/\\])(?![\w/])"  # :-) ;) :'( =D
 _ARROW = r"(?<![-=~])(?:<?[-=~]++>++|<++[-=~]++)"  # begins once, so a long shaft is read once
 _SIGN = r"[-=~*+_<>|#^/\\&:]"
-_OF_ONE = r"-=~*+_#|<>"
+_REPEATED_SIGNS = r"-=~*+_#|<>"
 _DRAWN = "|".join(
     [
-        rf"(?<!\w){_ARROW}|{_ARROW}(?!\w)",
-        rf"(?<!\S)(?!(?<=\w )-{{2,3}} \w){_SIGN}{{2,}}+(?!\S)",  # by itself, and no dash
+        rf"(?<!\w){_ARROW}",  # --->
+        rf"{_ARROW}(?!\w)",
+        rf"(?<!\S)(?!(?<=\w )-{{2,3}} \w){_SIGN}{{2,}}+(?!\S)",  # ~~*~~ by itself, but not a dash
         *(
-            rf"[{one}]{{4,}}+|(?<!\S)(?<!\s[{one}] )[{one}](?: [{one}]){{3,}}+(?!\S)"
-            for one in _OF_ONE
+            rf"[{sign}]{{4,}}+"  # ======
+            rf"|(?<!\S)(?<!\s[{sign}] )[{sign}](?: [{sign}]){{3,}}+(?!\S)"  # - - - -
+            for sign in _REPEATED_SIGNS
         ),
     ]
 )
@@ -55,7 +62,8 @@ _JOINED = "[\u200d\u20e3\ufe0e\ufe0f\U000e0020-\U000e007f]"
 _OF_NUMBER = rf"[{_OF_WORD_BEFORE}©](?![\w-])(?<=(?<![\w.,·-])\d[\d.,]*[{_OF_WORD_BEFORE}©])"
 """A sign after a number; in Windows11® and 365®-users, it belongs to a word."""
 _PICTURE = rf"(?!{_OF_NUMBER})[{_PICTURES}]"
-_SYMBOL = f"(?:{_OF_TERMINALS}|{_PICTURE}|{_BETWEEN_WORDS}|{_KEYCAP}|{_SMILEY}|{_DRAWN}){_JOINED}*"
+_KINDS = (_OF_TERMINALS, _PICTURE, _BETWEEN_WORDS, _KEYCAP, _HEART, _FACE, _DRAWN)
+_SYMBOL = f"(?:{'|'.join(_KINDS)}){_JOINED}*"
 _MAY_HOLD_ONE = re.compile(  # single signs between letters are common: up-to-date, and/or
     rf"[{_PICTURES}{_EMPTY}\u200c\u200d<:;=#\u20e3~*+_>|^&/\\-](?:(?<![-~*+_>|^&/\\])|[ ]?{_SIGN})"
 )

@@ -16,8 +16,12 @@ from service.text.rules.rule import Rule, Setting, Table
 from service.text.run import Run
 
 _CAPITALIZED = regex.compile(
-    r"(?<![\p{L}\p{M}\p{N}_'’.-])\p{Lu}(?:\p{Ll}\p{L}++|(?<capitals>\p{Lu}++))"
-    r"(?![\p{L}\p{M}\p{N}_-]|['’]\p{L}{2})"
+    r"""
+    (?<![\p{L}\p{M}\p{N}_'’.-])
+    \p{Lu} (?: \p{Ll}\p{L}++ | (?<capitals>\p{Lu}++) )
+    (?! [\p{L}\p{M}\p{N}_-] | ['’]\p{L}{2} )  # one letter after an apostrophe may be an ending: Anna's
+    """,
+    regex.VERBOSE,
 )
 """A word of three letters or more with a capital, or one in capitals, if it is not part of a compound."""
 _NUMERAL = regex.compile("[IVX]{2,}")
