@@ -83,8 +83,13 @@ def test_the_page_tries_again_while_the_service_is_unavailable() -> None:
             return {"error": "the service is stopping"}
         return {"translatedText": "Hello!"}
 
-    with serving_scripted_page("", translate) as url:
+    script = """
+        const error = document.getElementById("error"), said = new Set([error.textContent]);
+        new MutationObserver(() => { said.add(error.textContent); document.title = [...said].join("|"); })
+          .observe(error, {childList: true});"""
+    with serving_scripted_page(script, translate) as url:
         shown, _ = visit(f"{url}/#text=Hallo&source=de&target=en")
+    assert re.search(r"<title>[^<]*the service is stopping\. Trying again …[^<]*</title>", shown)
     assert re.search(r'<div id="output"[^>]*>Hello!</div>', shown)
     assert re.search(r'<span id="error"[^>]*></span>', shown)
     assert [asked["q"] for asked in attempts] == ["Hallo"] * 3
