@@ -60,10 +60,11 @@ clean:  ## remove what the other targets made
 .venv/dev.stamp: PROJECT = .[train,dev]
 
 # Python 3.11's own pip takes twice as long, and every pip compiles on one core only; what hardly anything
-# imports, other packages' tests and hundreds of networks, is not compiled
+# imports, such as other packages' tests and hundreds of networks, is not compiled
+NOT_COMPILED := /tests?/|/transformers/models/|/torch/(_inductor|testing/_internal)/|/(fontTools|mypyc?|networkx)/
 .venv/serve.stamp .venv/dev.stamp: pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install -q --upgrade pip
 	$(BIN)/pip install -q --no-compile -e '$(PROJECT)'
-	$(BIN)/python -W ignore -m compileall -qq -j 0 -x '/tests?/|/transformers/models/' .venv/lib || true
+	$(BIN)/python -W ignore -m compileall -qq -j 0 -x '$(NOT_COMPILED)' .venv/lib || true
 	touch $@

@@ -1,13 +1,8 @@
-"""Ways to break a model's files, and the check that such a model is refused."""
+"""Ways to break a model's files."""
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-import pytest
-
-from export.importers.__main__ import main
 
 Break = Callable[[Path], object]
 
@@ -52,21 +47,3 @@ def deep_value() -> list[Any]:
     for _ in range(5):
         found = [found] * 10
     return found
-
-
-def check_is_refused(
-    whole: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    change: Break,
-    message: str,
-) -> None:
-    """Check that importing a broken copy prints one error line and writes nothing."""
-    folder = Path(shutil.copytree(whole, tmp_path / whole.name))
-    change(folder)
-    before = sorted(tmp_path.rglob("*"))
-    assert main([str(folder), "--out", str(tmp_path / "bundle")]) == 1
-    [line] = [one for one in capsys.readouterr().err.splitlines() if one.startswith("error: ")]
-    assert message in line
-    assert len(line) < 1000
-    assert sorted(tmp_path.rglob("*")) == before

@@ -1,5 +1,6 @@
-"""Marian models trained on the toy language, so that they end their sentences as real ones do."""
+"""Marian models trained on the toy language, and the check that a broken model is refused."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -8,7 +9,9 @@ from typing import Any
 import pytest
 import torch
 
+from export.importers.__main__ import main
 from tests import toy
+from tests.export.importers.breaking import Break
 from tests.export.importers.marian_folders import SHAPES, write_folder, write_toy_folder
 
 STEPS, BATCH = 150, 24
@@ -42,6 +45,26 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tuple[Pat
         return folder, model
 
     return make
+
+
+@pytest.fixture
+def check_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Path, Break, str], None]:
+    """A function that checks that importing a broken copy prints one error line and writes nothing."""
+
+    def check(whole: Path, change: Break, message: str) -> None:
+        monkeypatch.chdir(tmp_path)  # a pickle's code would write a file here
+        folder = Path(shutil.copytree(whole, tmp_path / whole.name))
+        change(folder)
+        before = sorted(tmp_path.rglob("*"))
+        assert main([str(folder), "--out", str(tmp_path / "bundle")]) == 1
+        [line] = [one for one in capsys.readouterr().err.splitlines() if one.startswith("error: ")]
+        assert message in line
+        assert len(line) < 1000
+        assert sorted(tmp_path.rglob("*")) == before
+
+    return check
 
 
 def train(model: Any, folder: Path) -> None:

@@ -13,21 +13,12 @@ import transformers
 from model.checkpoint import Checkpoint
 from model.tokenizer import BOS_ID
 from tests import toy
+from tests.export.importers import marian_folders
 from tests.export.importers.marian_folders import copy_layers, sizes_of
 from tests.export.importers.reshaping import with_halves
 
-SIZES: dict[str, Any] = {
-    "d_model": 32,
-    "encoder_layers": 2,
-    "decoder_layers": 2,
-    "encoder_attention_heads": 4,
-    "decoder_attention_heads": 4,
-    "encoder_ffn_dim": 48,
-    "decoder_ffn_dim": 48,
-    "max_position_embeddings": 128,
+SIZES = marian_folders.SIZES | {
     "activation_function": "relu",
-    "scale_embedding": True,
-    "dropout": 0.0,
     "attention_dropout": 0.0,
     "activation_dropout": 0.0,
 }

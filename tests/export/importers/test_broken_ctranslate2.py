@@ -11,7 +11,7 @@ import pytest
 from ctranslate2.specs import TransformerDecoderModelSpec
 from ctranslate2.specs.common_spec import Activation
 
-from tests.export.importers.breaking import Break, check_is_refused, removed, truncated
+from tests.export.importers.breaking import Break, removed, truncated
 from tests.export.importers.ctranslate2_files import ModelFile, read_file, write_file
 from tests.export.importers.ctranslate2_folders import write_folder
 from tests.export.importers.test_broken_folders import setting
@@ -139,10 +139,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(("change", "message"), CASES, ids=[message for _, message in CASES])
 def test_a_broken_folder_is_refused(
-    whole: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    change: Break,
-    message: str,
+    whole: Path, check_is_refused: Callable[..., None], change: Break, message: str
 ) -> None:
-    check_is_refused(whole, tmp_path, capsys, change, message)
+    check_is_refused(whole, change, message)

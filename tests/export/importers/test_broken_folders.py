@@ -14,7 +14,6 @@ from safetensors.torch import load_file, save_file
 from export.importers.__main__ import main
 from tests.export.importers.breaking import (
     Break,
-    check_is_refused,
     made_a_folder,
     made_large,
     removed,
@@ -171,15 +170,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(("change", "message"), CASES, ids=[f"{message}" for _, message in CASES])
 def test_a_broken_folder_is_refused(
-    whole: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    change: Break,
-    message: str,
+    whole: Path, check_is_refused: Callable[..., None], change: Break, message: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)  # a pickle's code would write a file here
-    check_is_refused(whole, tmp_path, capsys, change, message)
+    check_is_refused(whole, change, message)
 
 
 def test_an_output_folder_that_is_not_a_bundle_is_not_overwritten(

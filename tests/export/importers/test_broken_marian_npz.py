@@ -13,7 +13,6 @@ import yaml
 
 from tests.export.importers.breaking import (
     Break,
-    check_is_refused,
     deep_value,
     made_a_folder,
     removed,
@@ -144,10 +143,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(("change", "message"), CASES, ids=[message for _, message in CASES])
 def test_a_broken_folder_is_refused(
-    whole: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    change: Break,
-    message: str,
+    whole: Path, check_is_refused: Callable[..., None], change: Break, message: str
 ) -> None:
-    check_is_refused(whole, tmp_path, capsys, change, message)
+    check_is_refused(whole, change, message)

@@ -2,7 +2,6 @@
 
 import json
 import random
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import torch
 from ctranslate2.converters import TransformersConverter
 from safetensors.torch import load_file, save_file
 
-from export.importers.__main__ import main
 from export.importers.imported import SourceError
 from export.importers.languages import directions_of
 from export.importers.m2m100 import read, recognises
@@ -21,7 +19,7 @@ from service.models.bundle import load
 from service.settings import Settings
 from service.translation.guards import loops
 from tests.conftest import started
-from tests.export.importers.breaking import removed, truncated
+from tests.export.importers.breaking import Break, removed, truncated
 from tests.export.importers.ctranslate2_peer import muddled_texts
 from tests.export.importers.m2m100_folders import NLLB, SHAPES, tokenizer_of, train, write_folder
 from tests.export.importers.test_broken_folders import setting
@@ -231,14 +229,6 @@ def with_extra_tensor(folder: Path) -> None:
     ],
 )
 def test_a_broken_folder_is_refused(
-    learnt: tuple[Path, Any],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    change: Callable[[Path], object],
-    message: str,
+    learnt: tuple[Path, Any], check_is_refused: Callable[..., None], change: Break, message: str
 ) -> None:
-    folder = Path(shutil.copytree(learnt[0], tmp_path / "model"))
-    change(folder)
-    assert main([str(folder), "--out", str(tmp_path / "bundle")]) == 1
-    assert message in capsys.readouterr().err
-    assert not (tmp_path / "bundle").exists()
+    check_is_refused(learnt[0], change, message)

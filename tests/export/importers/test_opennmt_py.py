@@ -15,7 +15,7 @@ from export.importers.opennmt_py import read, recognises
 from model.tokenizer import BOS_ID
 from service.models.bundle import load
 from service.settings import Settings
-from tests.export.importers.breaking import check_is_refused, removed, truncated
+from tests.export.importers.breaking import Break, removed, truncated
 from tests.export.importers.ctranslate2_peer import muddled_texts, translated
 from tests.export.importers.opennmt_checkpoints import SHAPES, converted, write_folder
 from tests.export.importers.test_ctranslate2 import import_folder, served
@@ -137,7 +137,6 @@ POSITIONS = "encoder.embeddings.make_embedding.pe.pe"
     ],
 )  # fmt: skip
 def test_a_broken_folder_is_refused(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], change: Callable[[Path], None],
-    message: str,
-) -> None:  # fmt: skip
-    check_is_refused(folder, tmp_path, capsys, change, message)
+    folder: Path, check_is_refused: Callable[..., None], change: Break, message: str
+) -> None:
+    check_is_refused(folder, change, message)
