@@ -52,57 +52,12 @@ CHECKED_STEPS: dict[str, tuple[ModuleType, Callable[[str], object]]] = {
 """Modules with a fast check, and the step that it may skip, by name."""
 PIECES = (
     *".,:…+@#%{}[]()<>\\$_`&/~-!'\"„“”«»‚‘’‹›「」",
-    *(
-        "\u00a0",
-        "\u202f",
-        "\u0301",
-        "\ufeff",
-        "×",
-        "°",
-        "µ",
-        "½",
-        "²",
-        "Ⅷ",
-        "€",
-        "ß",
-        "я",
-        "日",
-        "ª",
-    ),
-    *(
-        "?!",
-        "!!!",
-        "...",
-        "..",
-        "→",
-        "->",
-        "<-",
-        "<==",
-        "--",
-        "- - - -",
-        "++",
-        "****",
-        "||",
-        "^^",
-        "😀",
-        "⃣",
-    ),
-    *(
-        "a",
-        "A",
-        "1",
-        "Ab",
-        "ab",
-        "AB",
-        ". . . .",
-        "C++",
-        "a.b",
-        "%s",
-        "{a}",
-        ":a:",
-        "10⁶",
-        "o'clock",
-    ),
+    *("\u00a0", "\u202f", "\u0301", "\ufeff", "×", "°", "µ", "½", "²", "Ⅷ", "€", "ß", "я", "日"),
+    *("ª",),
+    *("?!", "!!!", "...", "..", "→", "->", "<-", "<==", "--", "- - - -", "++", "****", "||"),
+    *("^^", "😀", "⃣"),
+    *("a", "A", "1", "Ab", "ab", "AB", ". . . .", "C++", "a.b", "%s", "{a}", ":a:", "10⁶"),
+    *("o'clock",),
     *("She has been there ", "George Walker ", "the ", "und ", "Ωmega ", " Élan "),
 )
 TEXTS = st.lists(st.sampled_from(PIECES) | st.just(" ") | st.characters(), max_size=12).map("".join)
@@ -178,9 +133,7 @@ def test_a_text_with_another_sign_is_not_plain(sign: str) -> None:
 
 
 @pytest.mark.parametrize("rule", [(scripts, "_WORDS"), (unread, "_SIGN")])
-def test_skipped_characters_begin_no_match(
-    rule: tuple[ModuleType, str],
-) -> None:
+def test_skipped_characters_begin_no_match(rule: tuple[ModuleType, str]) -> None:
     module, pattern = rule
     skipped = [one for one in map(chr, range(0x11_0000)) if not module._MAY_HOLD_ONE.search(one)]
     assert set(map(chr, range(128))) <= set(skipped)  # texts in ASCII are not even searched
