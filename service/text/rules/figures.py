@@ -101,7 +101,7 @@ class Figures:
         """How the language writes times of day, for comparison with another."""
         self._marked_time = _marked_time(language) if language.clock_marks else None
         self._capitalizes_nouns = language.capitalizes_nouns
-        space, clock = rf"[{BLANKS}]?", r"(?<![\w.,:/])(\d{1,2})(?::(\d\d))"
+        space, clock = rf"[{BLANKS}]?", r"(?<![\w.,:/])(\d{1,2})(?::(\d\d?))"
         halves = _any(self._halves if self.has_halves else ())
         hours = _any(language.hour_words)
         self._time = re.compile(
@@ -143,7 +143,8 @@ class Figures:
         for match in self._time.finditer(text):
             hour, minute = int(match[1] or match[4]), match[2] or match[5]
             first, last = (1, 12) if match["half"] else (0, 24)  # no clock says 0:48 am
-            is_valid = int(minute or 0) < 60 and first <= hour <= last
+            is_minute = minute is None or (len(minute) == 2 and int(minute) < 60)
+            is_valid = is_minute and first <= hour <= last
             if match["half"]:
                 hour = hour % 12 + self._halves[match["half"].casefold()]
             value = f"{hour}:{minute or '00'}" if is_valid else match[0]

@@ -28,6 +28,10 @@ _ENDS_PATH = rf"""\s<>"'{_WIDE_MARKS}"""
 _BEHIND_PATH = r".,;:!?)\]}"
 _ENDS_WINDOWS_PATH = rf"\s:*?\"<>|,;{_WIDE_MARKS}"
 _AROUND_OPTIONS = {'"': '"', "'": "'", "(": ")", "„“": "“”", "‚‘": "‘’", "«": "»", "»": "«"}
+_MEDIA_SUBTYPES = (  # those that are most common, and others with a mark or digit: audio/mp4, image/svg+xml
+    "plain|html|css|csv|xml|javascript|markdown|calendar|vtt|png|jpeg|gif|webp|bmp|avif|tiff"
+    r"|mpeg|ogg|opus|aac|flac|wav|webm|quicktime|[a-z]++\d[a-z\d]*+"
+)
 
 # possessive quantifiers and lookbehinds, so that a long word is not tried from each of its letters
 KINDS = {
@@ -61,6 +65,14 @@ KINDS = {
         (?: (?: ~ | \.{{1,2}} )(?=/) | (?=/[\w.@+-]++[/?\#]) )       # ~/x, ../x, /x/
         (?: /[\w.@+-]*[\w@+-] )++ /? (?!\w)
         (?: [?\#](?=[\w/]) [^{_ENDS_URL}]* [^{_ENDS_URL}{_BEHIND}] )?
+    """,
+    "media type": rf"""
+        (?<![\w/.-])
+        (?: (?:application|multipart|font)/[a-z][a-z0-9]*             # application/json
+          | (?:audio|image|text|video)/                              # but not audio/music
+            (?: {_MEDIA_SUBTYPES} | \* | [a-z][a-z0-9]*(?=[.+-][a-z0-9]) )
+        )
+        (?:[.+-][a-z0-9]++)*+ (?![\w/])                              # image/svg+xml
     """,
     "dot and name": r"""
         (?<![^\s(\"']) \.[a-z][a-z0-9_]++ (?:[-.][a-z0-9_]++)*+ (?!\w)  # .env, .btn-primary

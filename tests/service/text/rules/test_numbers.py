@@ -99,6 +99,7 @@ def test_numbers_may_be_written_in_another_form(
         ("ru-en", "Кабинет 58", "Room 85"),
         ("de-en", "Siehe § 433 Abs. 2", "See phase 433 (2)"),
         ("en-de", "at 7 o'clock pm", "um 7 Uhr"),
+        ("en-de", "Open from 9–5.", "Geöffnet von 9:5 Uhr."),
     ],
 )
 def test_changed_numbers_are_rejected(languages: str, source: str, translation: str) -> None:

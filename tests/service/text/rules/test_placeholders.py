@@ -47,6 +47,14 @@ def protected(text: str) -> list[str]:
         ("Starte ./bauen und ~/x, in /etc/ oder /etc", ["./bauen", "~/x", "/etc/"]),
         ("Die .btn-rot, (.gitignore) und .txt-Datei .Ende ...und", [".btn-rot", ".gitignore", ".txt"]),
         ("Notepad++, A+++ und F#, c++17 und 3#", ["Notepad++", "A+++", "F#"]),
+        (
+            "Als application/json, image/svg+xml, text/html oder video/*",
+            ["application/json", "image/svg+xml", "text/html", "video/*"],
+        ),
+        (
+            "Ein audio/mp4, application/x-www-form-urlencoded, kein audio/musik, text/bild/x oder a/b",
+            ["audio/mp4", "application/x-www-form-urlencoded"],
+        ),
         ("Mit @bund/paket-eins und @a-b/c, @anna/Max", ["@bund/paket-eins", "@a-b/c", "@anna"]),
         ("Öffne lied.mp3, BRIEF.PDF und java.util.List", ["lied.mp3", "BRIEF.PDF", "java.util.List"]),
         ("Ja.Ich, Anna.Weber, 10.30pm, um 5.Und, ca.10.000 Euro", []),
