@@ -5,8 +5,9 @@ from functools import lru_cache
 from typing import Self
 
 from service.text.languages import NEUTRAL, Language
+from service.text.rules.currency_names import CODES, SIGN
 from service.text.rules.figures import difference
-from service.text.rules.money import CODES, SIGN, Money
+from service.text.rules.money import Money
 from service.text.rules.rule import Rule, Setting
 from service.text.run import Run
 

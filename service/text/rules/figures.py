@@ -102,8 +102,8 @@ class Figures:
         self._marked_time = _marked_time(language) if language.clock_marks else None
         self._capitalizes_nouns = language.capitalizes_nouns
         space, clock = rf"[{BLANKS}]?", r"(?<![\w.,:/])(\d{1,2})(?::(\d\d?))"
-        halves = _any(self._halves if self.has_halves else ())
-        hours = _any(language.hour_words)
+        halves = any_of(self._halves if self.has_halves else ())
+        hours = any_of(language.hour_words)
         self._time = re.compile(
             rf"{clock}?{space}(?:(?:{hours}){space})?(?P<half>{halves})(?!\w)"
             rf"|{clock}{space}(?:{hours})(?!\w)",
@@ -167,9 +167,9 @@ class Figures:
         if self._groups_by_blanks:
             text = _GROUPED.sub(lambda number: re.sub(rf"[{BLANKS}]", "", number[0]), text)
         parts, at = [], 0
-        for one in self.scales.find(text):
-            parts += [text[at : one.begin], f"{one.value} "]
-            at = one.end
+        for amount in self.scales.find(text):
+            parts += [text[at : amount.begin], f"{amount.value} "]
+            at = amount.end
         return "".join([*parts, text[at:]])
 
     def read(self, text: str) -> "Read":
@@ -193,7 +193,7 @@ class Figures:
 
         With `scaled`, the value of 3 million is 3000000, otherwise 3.
         """
-        grouped = {one.start(): one.end() for one in _GROUPED.finditer(text)}
+        grouped = {group.start(): group.end() for group in _GROUPED.finditer(text)}
         amounts = deque(self.scales.find(text))
         at = 0
         for match in _FIGURES.finditer(text):
@@ -259,7 +259,7 @@ def _marked_time(language: Language) -> re.Pattern[str]:
 
     Examples: 3時30分, 下午3点, 오후 3:30.
     """
-    halves = _any([*language.before_noon, *language.after_noon])
+    halves = any_of([*language.before_noon, *language.after_noon])
     hour, minute, past, duration = (f"[{marks}]" for marks in language.clock_marks)
     blank = f"[{BLANKS}]?"
     return re.compile(
@@ -269,7 +269,7 @@ def _marked_time(language: Language) -> re.Pattern[str]:
     )
 
 
-def _any(words: Iterable[str]) -> str:
+def any_of(words: Iterable[str]) -> str:
     """Return a pattern for any of these words, which matches nothing if there are none."""
     return "|".join(map(re.escape, sorted(words, key=len, reverse=True))) or "(?!)"
 
