@@ -1,9 +1,9 @@
 """Concurrent translation of windows of lines, which keeps the engine busy; windows stay in order."""
 
 import threading
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from queue import Empty, Queue
 
@@ -43,7 +43,7 @@ class _Pending:
 
 
 def translated(
-    windows: Iterable[Window],
+    windows: Generator[Window],
     layouts: Sequence[Layout],
     translate: Translate,
     requests: int = REQUESTS,
@@ -52,7 +52,7 @@ def translated(
     """Translate the lines of every window, which a thread reads.
 
     Args:
-        windows: windows of files, in order.
+        windows: windows of files, in order; closed when no more are needed.
         layouts: the layout of each file.
         translate: translates several texts; called from several threads.
         requests: number of concurrent requests.
@@ -70,10 +70,11 @@ def translated(
 
     def read() -> None:
         try:
-            for window in windows:
-                pending.put(_submit(window, layouts[window.file], translate, threads))
-                if is_over.is_set():
-                    return
+            with closing(windows):
+                for window in windows:
+                    pending.put(_submit(window, layouts[window.file], translate, threads))
+                    if is_over.is_set():
+                        return
             pending.put(None)
         except BaseException as error:  # any error must reach the consumer, which waits
             if not is_over.is_set():

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -108,7 +108,7 @@ def _translate(files: list[File], journal: Journal, translate: Translate) -> Non
         output.finish()
 
 
-def _windows(files: Sequence[File], start: Place) -> Iterator[Window]:
+def _windows(files: Sequence[File], start: Place) -> Generator[Window]:
     for at in range(start.file, len(files)):
         yield from windows(files[at].source, at, start.lines if at == start.file else 0)
 

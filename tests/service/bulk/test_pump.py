@@ -3,7 +3,7 @@
 import random
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 
 import pytest
 
@@ -14,12 +14,16 @@ from service.errors import TextTooLongError
 from service.translation.types import Translation
 
 
-def windows(sizes: Sequence[int]) -> Iterator[Window]:
+def windows(sizes: Sequence[int]) -> Generator[Window]:
     rng, first = random.Random(0), 1
     for size in sizes:
         lines = [f"{'x' * rng.randint(0, 30)} {first + at}\n" for at in range(size)]
         yield Window(0, first, lines, first)
         first += size
+
+
+def single(*lines: str, first: int = 1) -> Generator[Window]:
+    yield Window(0, first, [*lines], 0)
 
 
 def upper(texts: Sequence[str]) -> list[Translation]:
@@ -30,7 +34,7 @@ def upper(texts: Sequence[str]) -> list[Translation]:
 def test_lines_keep_their_order() -> None:
     sizes = [300, 1, 64, 65, 200]
     given = list(windows(sizes))
-    found = list(translated(given, [Lines()], upper))
+    found = list(translated(windows(sizes), [Lines()], upper))
     assert [done.window for done in found] == given
     for done, window in zip(found, given, strict=True):
         assert done.lines == [line.upper() for line in window.lines]
@@ -41,7 +45,7 @@ def test_requests_group_lines_of_similar_length_and_prefetch_a_window() -> None:
     read: list[int] = []
     lock, may_go_on = threading.Lock(), threading.Event()
 
-    def watched() -> Iterator[Window]:
+    def watched() -> Generator[Window]:
         for window in windows([256] * 6):
             read.append(window.first)
             yield window
@@ -74,17 +78,17 @@ def test_untranslated_lines_are_numbered() -> None:
         problems = {"x": "too long"}
         return [Translation(text, (), (), problem=problems.get(text, "")) for text in texts]
 
-    window = Window(0, 11, ["a\n", "x\n", "\n", "x\n"], 0)
-    [done] = translated([window], [Lines()], translate)
+    lines = ["a\n", "x\n", "\n", "x\n"]
+    [done] = translated(single(*lines, first=11), [Lines()], translate)
     assert done.problems == {12: "too long", 14: "too long"}
-    assert done.lines == window.lines
+    assert done.lines == lines
 
 
 def test_a_single_line_that_is_too_long_is_not_an_error() -> None:
     def translate(texts: Sequence[str]) -> list[Translation]:
         raise TextTooLongError("too long")
 
-    [done] = translated([Window(0, 1, ["a\n"], 0)], [Lines()], translate)
+    [done] = translated(single("a\n"), [Lines()], translate)
     assert (done.lines, done.problems) == (["a\n"], {1: "too long"})
 
 
@@ -97,7 +101,7 @@ def test_an_error_ends_the_run_without_pending_work() -> None:
 
 
 def test_windows_before_an_error_of_the_reader_are_returned() -> None:
-    def failing() -> Iterator[Window]:
+    def failing() -> Generator[Window]:
         yield from windows([3, 3])
         raise MemoryError
 
@@ -110,7 +114,7 @@ def test_windows_before_an_error_of_the_reader_are_returned() -> None:
 def test_a_window_is_returned_before_the_next_one_is_read() -> None:
     is_read = threading.Event()
 
-    def slow() -> Iterator[Window]:
+    def slow() -> Generator[Window]:
         yield from windows([1])
         assert is_read.wait(60)
 
@@ -121,10 +125,15 @@ def test_a_window_is_returned_before_the_next_one_is_read() -> None:
 
 
 @pytest.mark.parametrize("taken", [0, 1])
-def test_the_reader_ends_when_the_work_is_given_up(taken: int) -> None:
-    def endless() -> Iterator[Window]:
-        while True:
-            yield from windows([1])
+def test_the_reader_ends_and_closes_its_files_when_the_work_is_given_up(taken: int) -> None:
+    closed = []
+
+    def endless() -> Generator[Window]:
+        try:
+            while True:
+                yield from windows([1])
+        finally:
+            closed.append(True)
 
     before = set(threading.enumerate())
     work = translated(endless(), [Lines()], upper)
@@ -135,3 +144,4 @@ def test_the_reader_ends_when_the_work_is_given_up(taken: int) -> None:
     for thread in set(threading.enumerate()) - before:
         thread.join(60)
         assert not thread.is_alive()
+    assert closed
