@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from service.text.markup import elements, markdown, messages, subtitles
+from service.text.markup import elements, markdown, messages, paired, subtitles
 from service.text.markup.cells import cut
 from service.text.markup.markdown import Atom
 from service.text.markup.marks import as_emphasis
@@ -62,7 +62,10 @@ def _parse(text: str) -> list[str | Run]:
     pieces = [front_matter, *(_Gatherer(text).gather(atoms) if is_marked_up else [Run(text)])]
     cells: list[str | Run] = []
     for piece in pieces:
-        cells += [piece] if isinstance(piece, str) else cut(subtitles.tagged(as_emphasis(piece)))
+        if isinstance(piece, Run):
+            cells += cut(subtitles.tagged(paired.tagged(as_emphasis(piece))))
+        else:
+            cells.append(piece)
     return cells
 
 

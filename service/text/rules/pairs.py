@@ -10,7 +10,7 @@ MarkPair = tuple[Place, Place]
 
 
 def as_tags(run: Run, pairs: Sequence[MarkPair]) -> Run:
-    """Convert pairs, in order, to tags, except those with a protected mark.
+    """Convert pairs, in the order of their opening marks, to tags, except those with a protected mark.
 
     A mark follows other tags at the same place.
     """
@@ -23,5 +23,5 @@ def as_tags(run: Run, pairs: Sequence[MarkPair]) -> Run:
         for tag in (Tag(opening, opens, "open"), Tag(closing, closes, "close"))
     ]
     all_tags = sorted([*run.tags, *tags], key=lambda tag: tag.at)
-    places = [(start, end, "") for pair in marks for start, end, _ in pair]
+    places = sorted((start, end, "") for pair in marks for start, end, _ in pair)
     return replace(run, tags=all_tags).edited(places)
