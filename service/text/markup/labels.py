@@ -5,7 +5,7 @@ So is a label with an arrow that looks like a quote: Next ».
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import regex
@@ -29,6 +29,9 @@ _BETWEEN = regex.compile(
     """,
     regex.VERBOSE,
 )
+_BETWEEN_ITEMS = re.compile(r"(?<=[^\s,;])[,;](?:(?!\d)|(?<!\d.))(?=[^\s,;])")
+MIN_ITEMS = 3
+"""Minimum items of a list with commas or semicolons without spaces: red,green,blue."""
 _TWO_WORDS = regex.compile(r"\s*+[\p{L}\p{M}]++(\.\.)[\p{L}\p{M}]++\s*+")
 _ARROW_AT_EDGE = regex.compile(
     r"""
@@ -38,7 +41,7 @@ _ARROW_AT_EDGE = regex.compile(
     regex.VERBOSE,
 )
 _MAY_HOLD_ONE = re.compile(
-    rf"[{_ARROWS}«»‹›|<>.](?:(?<![<>.])|(?<=<)-|(?<=[-=]>)[ \u00a0]|(?<=\.)\.\w)"
+    rf"[{_ARROWS}«»‹›|<>.,;](?:(?<![<>.,;])|(?<=[,;])[^\s\d]|(?<=<)-|(?<=[-=]>)[ \u00a0]|(?<=\.)\.\w)"
 )
 """A fast check that rejects most texts; it begins with a set."""
 _WITHOUT_BLANKS = re.compile(f"[{UNSPACED}]")
@@ -60,11 +63,23 @@ def cut(run: Run) -> list[str | Run]:
         return cut_at(run, [two_words.span(1)])
     if arrow := _ARROW_AT_EDGE.fullmatch(run.text):
         return cut_at(run, [arrow.span(arrow.lastindex or 0)])
-    separators = [match.span() for match in _BETWEEN.finditer(run.text)]
-    if separators:
-        placeholders = Placeholders().prepare(run)  # `a -> b` in backticks
-        separators = [span for span in separators if not placeholders.protected_between(*span)]
-    return cut_at(run, separators) if _are_labels(run.text, separators) else [run]
+    separators = _outside_placeholders(run, _BETWEEN.finditer(run.text))
+    if _are_labels(run.text, separators):
+        return cut_at(run, separators)
+    separators = _outside_placeholders(run, _BETWEEN_ITEMS.finditer(run.text))
+    is_list = len(separators) + 1 >= MIN_ITEMS and _are_labels(run.text, separators)
+    return cut_at(run, separators) if is_list else [run]
+
+
+def _outside_placeholders(
+    run: Run, matches: Iterator[re.Match[str]] | Iterator[regex.Match[str]]
+) -> list[tuple[int, int]]:
+    """Return the spans of matches, except those in placeholders, such as `a -> b` in backticks."""
+    spans = [match.span() for match in matches]
+    if not spans:
+        return []
+    placeholders = Placeholders().prepare(run)
+    return [span for span in spans if not placeholders.protected_between(*span)]
 
 
 def _are_labels(text: str, separators: Sequence[tuple[int, int]]) -> bool:

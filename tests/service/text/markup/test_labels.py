@@ -32,6 +32,8 @@ def numbered(text: str, form: Format) -> tuple[list[str], str]:
         ("pondělí..pátek", ["pondělí", "pátek"], "0..1"),
         ("Po|Út|St", ["Po", "Út", "St"], "0|1|2"),
         ("jeden soubor|%n souborů|", ["jeden soubor", "Tom souborů|"], "0|1"),
+        ("červená,zelená,modrá", ["červená", "zelená", "modrá"], "0,1,2"),
+        ("1;Jan Novák;1,5;ano\n", ["Jan Novák", "ano"], "1;0;1,5;1\n"),
         ("Další stránka »", ["Další stránka"], "0 »"),
         ("« Zpět\n", ["Zpět"], "« 0\n"),
         ("‹\u00a0Zpět", ["Zpět"], "‹\u00a00"),
@@ -93,6 +95,11 @@ def test_tags_around_labels_keep_their_order(text: str) -> None:
         "Ich glaube..dass er morgen kommt.",
         "Otevřeno pondělí..pátek",
         "Das steht in « Datei › Neu",
+        "Ahoj,světe",
+        "Je to 1,5,2,5 nebo 3",
+        "f(a,b,c) je funkce",
+        "Ano,ano,ano!",
+        "Přijde Jan,Petr,Pavel i jejich dva psi",
     ],
 )
 def test_other_words_stay_in_their_sentence(text: str) -> None:
