@@ -203,8 +203,8 @@ class Metrics(Observer):
         """Record how a request's sentences ended."""
         if direction not in self._directions and len(self._directions) < MAX_DIRECTIONS:
             self._directions.add(direction)
-        known = direction if direction in self._directions else "other"
-        self._sentences(known, outcome).inc(sentences)
+        label = direction if direction in self._directions else "other"
+        self._sentences(label, outcome).inc(sentences)
 
     def on_prepared(self, seconds: float) -> None:
         """Record the time to split a request's texts."""
@@ -253,7 +253,7 @@ class _ModelInfo(Collector):
         )
         models = self.current()
         loaded = models.models if models else ()
-        labels = {(one.bundle.manifest.name, one.provider, one.precision) for one in loaded}
+        labels = {(model.bundle.manifest.name, model.provider, model.precision) for model in loaded}
         for values in sorted(labels):
             family.add_metric(values, 1)
         yield family

@@ -12,10 +12,10 @@ def append(file: FileIO, content: bytes) -> None:
     Raises:
         BulkError: the disk is full, or fails; a part may have been written.
     """
-    left = memoryview(content)
+    remaining = memoryview(content)
     try:
-        while left:
-            left = left[file.write(left) :]
+        while remaining:
+            remaining = remaining[file.write(remaining) :]
         os.fsync(file.fileno())
     except OSError as error:
         raise BulkError(

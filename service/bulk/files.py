@@ -61,9 +61,9 @@ def files_of(source: Path, out: Path, part: Path, wanted: Wanted) -> tuple[list[
         return [File(source, part, out.suffix, layout, source.stat().st_size)], []
     if out.resolve().is_relative_to(source.resolve()):
         raise BulkError(f"{out} lies within {source}: its files would be translated again")
-    everything = sorted(path for path in source.rglob("*") if path.is_file())
-    chosen = [path for path in everything if wanted.kind or kind_of(path) in KINDS]
-    if not chosen:
+    paths = sorted(path for path in source.rglob("*") if path.is_file())
+    supported = [path for path in paths if wanted.kind or kind_of(path) in KINDS]
+    if not supported:
         raise BulkError(f"{source} has no file whose name ends in .txt, .tsv or .jsonl")
     files = [
         File(
@@ -73,9 +73,9 @@ def files_of(source: Path, out: Path, part: Path, wanted: Wanted) -> tuple[list[
             layout_of(path, wanted),
             path.stat().st_size,
         )
-        for path in chosen
+        for path in supported
     ]
-    return files, [path for path in everything if path not in set(chosen)]
+    return files, [path for path in paths if path not in set(supported)]
 
 
 def kind_of(path: Path) -> str:

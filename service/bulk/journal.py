@@ -84,9 +84,10 @@ class Journal:
             raise BulkError(
                 f"{self.path} is not the state of a run: move it, or name another output"
             )
-        whole, _, _ = content.rpartition(b"\n")
-        self._file.truncate(len(whole) + 1 if whole else 0)  # the rest is an incomplete line
-        first, *places = whole.splitlines() or [b""]
+        complete_lines, _, _ = content.rpartition(b"\n")
+        # the rest is an incomplete line
+        self._file.truncate(len(complete_lines) + 1 if complete_lines else 0)
+        first, *places = complete_lines.splitlines() or [b""]
         if not places:
             self._file.truncate(0)
             self._append(run)

@@ -51,9 +51,10 @@ class Progress:
         share = min(1.0, self.done / self.total) if self.total else 1.0
         line = f"[{'#' * int(share * BAR_CELLS):<{BAR_CELLS}}] {share:4.0%}  {line}"
         if self._first and self.done > self._first[1]:
-            since, begun = self._first
-            left = max(0, self.total - self.done) * (now - since) / (self.done - begun)
-            line += f", {_duration(left)} left"
+            first_time, first_done = self._first
+            bytes_left = max(0, self.total - self.done)
+            seconds_left = bytes_left * (now - first_time) / (self.done - first_done)
+            line += f", {_duration(seconds_left)} left"
         return line
 
     def _show(self, end: str = "") -> None:
@@ -67,5 +68,5 @@ def _duration(seconds: float) -> str:
     >>> _duration(59.6), _duration(3_725)
     ('0:01:00', '1:02:05')
     """
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+    minutes, seconds_of_minute = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{seconds_of_minute:02}"

@@ -83,10 +83,10 @@ def translated(
     # a daemon, as it may wait for a line that never comes, and must not delay the end of the program
     threading.Thread(target=read, name="reader", daemon=True).start()
     try:
-        while (one := pending.get()) is not None:
-            if isinstance(one, BaseException):
-                raise one
-            yield _finish(one)
+        while (outcome := pending.get()) is not None:
+            if isinstance(outcome, BaseException):
+                raise outcome
+            yield _finish(outcome)
     finally:
         is_over.set()
         threads.shutdown(wait=False, cancel_futures=True)
@@ -103,13 +103,13 @@ def _submit(
     So the lines of a batch have similar lengths, and the last ones are done quickly.
     """
     records = [layout.read(line) for line in window.lines]
-    places = [at for at, record in enumerate(records) if record.text]
-    places.sort(key=lambda at: -len(records[at].text))
+    indices = [index for index, record in enumerate(records) if record.text]
+    indices.sort(key=lambda index: -len(records[index].text))
     requests = []
-    for start in range(0, len(places), REQUEST_LINES):
-        some = places[start : start + REQUEST_LINES]
-        texts = [records[at].text for at in some]
-        requests.append((some, threads.submit(translated_each, translate, texts)))
+    for start in range(0, len(indices), REQUEST_LINES):
+        chunk = indices[start : start + REQUEST_LINES]
+        texts = [records[index].text for index in chunk]
+        requests.append((chunk, threads.submit(translated_each, translate, texts)))
     return _Pending(window, records, requests)
 
 
@@ -117,15 +117,17 @@ def _finish(pending: _Pending) -> TranslatedWindow:
     """Wait for the translations of a window, and put them into its lines."""
     records, first = pending.records, pending.window.first
     lines = [record.line for record in records]
-    problems = {first + at: record.problem for at, record in enumerate(records) if record.problem}
+    problems = {
+        first + index: record.problem for index, record in enumerate(records) if record.problem
+    }
     sentences = 0
-    for places, future in pending.requests:
-        for at, translation in zip(places, future.result(), strict=True):
+    for indices, future in pending.requests:
+        for index, translation in zip(indices, future.result(), strict=True):
             sentences += len(translation.sentences)
             if translation.problem:
-                problems[first + at] = translation.problem
+                problems[first + index] = translation.problem
             else:
-                lines[at] = records[at].translated(translation.text)
+                lines[index] = records[index].translated(translation.text)
     return TranslatedWindow(pending.window, lines, sentences, dict(sorted(problems.items())))
 
 

@@ -88,8 +88,8 @@ class Column:
         if self.keep:
             # a row without text gets an empty column, so that all rows have the same number
             return Record(f"{row}\t{end}", text, f"{row}\t", end, _cell)
-        begin = sum(len(cell) + 1 for cell in cells[: self.number - 1])
-        return Record(line, text, row[:begin], row[begin + len(text) :] + end, _cell)
+        start = sum(len(cell) + 1 for cell in cells[: self.number - 1])
+        return Record(line, text, row[:start], row[start + len(text) :] + end, _cell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,22 +116,22 @@ class Field:
         if not isinstance(text, str):
             fault = f"is {_json_kind(text)}, not a string" if self.name in value else "is missing"
             return Record(line, problem=f"its field {self.name} {fault}")
-        if (place := unpaired_surrogate(text)) is not None:
-            problem = f"its field {self.name} has an unpaired surrogate at character {place}"
+        if (position := unpaired_surrogate(text)) is not None:
+            problem = f"its field {self.name} has an unpaired surrogate at character {position}"
             return Record(line, problem=problem)
         if self.keep and NEW_FIELD in value:
             return Record(line, problem=f"it has a field {NEW_FIELD} already")
-        begin, end = _span_of_value(line, self.name)
+        start, end = _span_of_value(line, self.name)
         if self.keep:
             return Record(line, text, f'{line[:end]}, "{NEW_FIELD}": ', line[end:], _json)
-        return Record(line, text, line[:begin], line[end:], _json)
+        return Record(line, text, line[:start], line[end:], _json)
 
 
 def _split_end(line: str) -> tuple[str, str]:
     """Split a line into its content and its line ending, which may be empty."""
-    found = _END.search(line)
-    assert found is not None
-    return line[: found.start()], found.group()
+    ending = _END.search(line)
+    assert ending is not None
+    return line[: ending.start()], ending.group()
 
 
 def _span_of_value(line: str, name: str) -> tuple[int, int]:
@@ -142,23 +142,23 @@ def _span_of_value(line: str, name: str) -> tuple[int, int]:
     >>> _span_of_value('{"a": 1, "b": "c"}', "b")
     (14, 17)
     """
-    span, at = (0, 0), _skip_space(line, 0) + 1  # after the brace
+    span, position = (0, 0), _skip_space(line, 0) + 1  # after the brace
     while True:
-        key, at = _DECODER.raw_decode(line, _skip_space(line, at))
-        begin = _skip_space(line, _skip_space(line, at) + 1)  # after the colon
-        _, at = _DECODER.raw_decode(line, begin)
+        key, position = _DECODER.raw_decode(line, _skip_space(line, position))
+        start = _skip_space(line, _skip_space(line, position) + 1)  # after the colon
+        _, position = _DECODER.raw_decode(line, start)
         if key == name:
-            span = begin, at
-        at = _skip_space(line, at)
-        if line[at] == "}":
+            span = start, position
+        position = _skip_space(line, position)
+        if line[position] == "}":
             return span
-        at += 1  # the comma
+        position += 1  # the comma
 
 
-def _skip_space(line: str, at: int) -> int:
-    found = _SPACE.match(line, at)
-    assert found is not None
-    return found.end()
+def _skip_space(line: str, position: int) -> int:
+    match = _SPACE.match(line, position)
+    assert match is not None
+    return match.end()
 
 
 def _json_kind(value: object) -> str:

@@ -96,21 +96,21 @@ def _check_part(files: list[File], journal: Journal) -> None:
 
 def _translate(files: list[File], journal: Journal, translate: Translate) -> None:
     layouts = [file.layout for file in files]
-    before = [sum(file.size for file in files[:at]) for at in range(len(files))]
+    bytes_before = [sum(file.size for file in files[:index]) for index in range(len(files))]
     progress = Progress(sum(file.size for file in files))
     work = translated(_windows(files, journal.place), layouts, translate)
     with closing(progress), closing(work), closing(_Output(files, journal)) as output:
-        for done in work:
-            output.write(done)
-            _report(files[done.window.file].source, done.problems)
-            position = before[done.window.file] + done.window.position
-            progress.add(len(done.lines), done.sentences, position)
+        for result in work:
+            output.write(result)
+            _report(files[result.window.file].source, result.problems)
+            position = bytes_before[result.window.file] + result.window.position
+            progress.add(len(result.lines), result.sentences, position)
         output.finish()
 
 
 def _windows(files: Sequence[File], start: Place) -> Generator[Window]:
-    for at in range(start.file, len(files)):
-        yield from windows(files[at].source, at, start.lines if at == start.file else 0)
+    for index in range(start.file, len(files)):
+        yield from windows(files[index].source, index, start.lines if index == start.file else 0)
 
 
 def _report(path: Path, problems: dict[int, str]) -> None:
@@ -126,14 +126,14 @@ class _Output:
         self._writer: Writer | None = None
         self._saved_at = time.monotonic()
 
-    def write(self, done: TranslatedWindow) -> None:
+    def write(self, result: TranslatedWindow) -> None:
         """Write the next window."""
-        writer = self._writer_of(done.window.file)
-        writer.add(done.lines)
+        writer = self._writer_of(result.window.file)
+        writer.add(result.lines)
         self.place = replace(
             self.place,
-            lines=done.window.first - 1 + len(done.lines),
-            untranslated=self.place.untranslated + len(done.problems),
+            lines=result.window.first - 1 + len(result.lines),
+            untranslated=self.place.untranslated + len(result.problems),
         )
         if time.monotonic() >= self._saved_at + CHECKPOINT_SECONDS:
             self._save()

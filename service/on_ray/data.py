@@ -42,12 +42,12 @@ class Translating:
     def __call__(self, batch: Batch) -> Batch:
         """Add the columns `translation` and `problem`; the problem is empty for translated rows."""
         options = self.options
-        found = translated_each(
+        results = translated_each(
             lambda texts: self.translator.translate(texts, options.source, options.target),
             list(batch[options.column]),
         )
-        batch["translation"] = [one.text for one in found]
-        batch["problem"] = [one.problem for one in found]
+        batch["translation"] = [result.text for result in results]
+        batch["problem"] = [result.problem for result in results]
         return batch
 
 
@@ -100,13 +100,13 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _missing(options: argparse.Namespace, has: Mapping[str, float]) -> list[str]:
+def _missing(options: argparse.Namespace, resources: Mapping[str, float]) -> list[str]:
     """Describe which of the resources for a single worker a cluster lacks; it may be about to grow."""
     needed = {"CPU": options.cores + READING_CORES, "GPU": int(options.gpu)}
     return [
-        f"the cluster has {has.get(kind, 0):g} {kind}s, but one worker and reading need {least}"
-        for kind, least in needed.items()
-        if has.get(kind, 0) < least
+        f"the cluster has {resources.get(kind, 0):g} {kind}s, but one worker and reading need {minimum}"
+        for kind, minimum in needed.items()
+        if resources.get(kind, 0) < minimum
     ]
 
 

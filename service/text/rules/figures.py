@@ -124,16 +124,16 @@ class Figures:
         """Whether the language uses the 12-hour clock, with a word after the hour."""
         return bool(self._halves) and self._marked_time is None
 
-    def begins_with_half(self, text: str, at: int) -> bool:
-        """Check whether a word for a half of the day begins at `at`."""
-        return self._half.match(text, at) is not None
+    def begins_with_half(self, text: str, position: int) -> bool:
+        """Check whether a word for a half of the day begins at `position`."""
+        return self._half.match(text, position) is not None
 
     def lone_halves(self, text: str) -> list[tuple[int, int]]:
         """Return the spans of words such as "am" and "pm" if one is of the afternoon: "am" is also a verb."""
-        found = list(self._word_of_half.finditer(text))
-        if not any(match[0].casefold() in self._after_noon for match in found):
+        matches = list(self._word_of_half.finditer(text))
+        if not any(match[0].casefold() in self._after_noon for match in matches):
             return []
-        return [match.span() for match in found]
+        return [match.span() for match in matches]
 
     def times(self, text: str) -> Iterator[Time]:
         """Yield the times of day that a word or mark identifies."""
@@ -142,9 +142,9 @@ class Figures:
             return
         for match in self._time.finditer(text):
             hour, minute = int(match[1] or match[4]), match[2] or match[5]
-            first, last = (1, 12) if match["half"] else (0, 24)  # no clock says 0:48 am
+            earliest, latest = (1, 12) if match["half"] else (0, 24)  # no clock says 0:48 am
             is_minute = minute is None or (len(minute) == 2 and int(minute) < 60)
-            is_valid = is_minute and first <= hour <= last
+            is_valid = is_minute and earliest <= hour <= latest
             if match["half"]:
                 hour = hour % 12 + self._halves[match["half"].casefold()]
             value = f"{hour}:{minute or '00'}" if is_valid else match[0]
@@ -166,11 +166,11 @@ class Figures:
         """Write 3 million as 3000000, and 3 000 000, too, if the language groups digits by spaces."""
         if self._groups_by_blanks:
             text = _GROUPED.sub(lambda number: re.sub(rf"[{BLANKS}]", "", number[0]), text)
-        parts, at = [], 0
+        parts, start = [], 0
         for amount in self.scales.find(text):
-            parts += [text[at : amount.begin], f"{amount.value} "]
-            at = amount.end
-        return "".join([*parts, text[at:]])
+            parts += [text[start : amount.begin], f"{amount.value} "]
+            start = amount.end
+        return "".join([*parts, text[start:]])
 
     def read(self, text: str) -> "Read":
         """Return each number of a text as it is written, and its values independent of the language.
@@ -178,27 +178,27 @@ class Figures:
         A number is a word with digits, or several that are joined: 1.234,56 - AX-9920-77B/3 - 13b - 1990er. A
         date has three values. Digits of all scripts are converted to ASCII.
         """
-        found: Read = []
-        rest, at = [], 0
+        numbers: Read = []
+        pieces, start = [], 0
         for time in self.times(text):
-            found.append((time.written, [time.value]))
-            rest.append(text[at : time.begin])
-            at = time.end
-        text = " ".join([*rest, text[at:]])
-        found += [self._read(text, *match.span()) for match in _FIGURES.finditer(text)]
-        return found
+            numbers.append((time.written, [time.value]))
+            pieces.append(text[start : time.begin])
+            start = time.end
+        text = " ".join([*pieces, text[start:]])
+        numbers += [self._read(text, *match.span()) for match in _FIGURES.finditer(text)]
+        return numbers
 
     def numbers(self, text: str, *, scaled: bool = True) -> Iterator[Number]:
         """Yield the numbers of a text, in order; a time of day is not told apart from other numbers.
 
         With `scaled`, the value of 3 million is 3000000, otherwise 3.
         """
-        grouped = {group.start(): group.end() for group in _GROUPED.finditer(text)}
+        grouped = {match.start(): match.end() for match in _GROUPED.finditer(text)}
         amounts = deque(self.scales.find(text))
-        at = 0
+        position = 0
         for match in _FIGURES.finditer(text):
             begin, end = match.span()
-            if begin < at:
+            if begin < position:
                 continue
             if begin in grouped:
                 end = _DECIMALS.match(text, grouped[begin]).end()  # type: ignore[union-attr]
@@ -206,16 +206,16 @@ class Figures:
                 values = [self._number(written)]
             else:
                 written, values = self._read(text, begin, end)
-            at = end
+            position = end
             while amounts and amounts[0].begin < begin:
                 amounts.popleft()
             if amounts and amounts[0].begin < end:
                 amount = amounts.popleft()
-                at = amount.end
+                position = amount.end
                 if scaled:
                     values = [*self._read(text, begin, amount.begin)[1], amount.value]
                     written = f"{written} {amount.value}"
-            yield Number(begin, at, end, written, values)
+            yield Number(begin, position, end, written, values)
 
     def _read(self, text: str, begin: int, end: int) -> tuple[str, list[str]]:
         """Return a number as it is written, in ASCII, and its values."""
@@ -224,11 +224,11 @@ class Figures:
         is_code = _CODE.search(figure) or self._is_named(figure, text, begin)
         return figure, [f"{figure} exactly"] if is_code else list(self._values(figure))
 
-    def _is_named(self, figure: str, text: str, at: int) -> bool:
+    def _is_named(self, figure: str, text: str, start: int) -> bool:
         """Check whether a name precedes a number, so that it is not a decimal: Python 3.11."""
         if self._capitalizes_nouns or not _FRACTION.search(figure):
             return False
-        return _NAME.search(text, max(0, at - 24), at) is not None
+        return _NAME.search(text, max(0, start - 24), start) is not None
 
     def _values(self, figure: str) -> Iterator[str]:
         yield from _BY.findall(figure)
@@ -249,8 +249,8 @@ class Figures:
     def _number(self, number: str) -> str:
         for pattern in self._patterns:
             if match := pattern.fullmatch(number):
-                whole = _plain(re.sub(r"\D", "", match[1]))
-                return f"{whole}.{match[2]}" if match[2] else whole
+                whole_number = _plain(re.sub(r"\D", "", match[1]))
+                return f"{whole_number}.{match[2]}" if match[2] else whole_number
         return number
 
 
@@ -280,8 +280,8 @@ def _plain(digits: str) -> str:
 
 def _marks(code: str) -> tuple[str, str]:
     """Return the decimal mark, and the mark between groups of digits."""
-    found = locale(code)
-    symbols = found.number_symbols.get("latn", {}) if found else {}
+    known_locale = locale(code)
+    symbols = known_locale.number_symbols.get("latn", {}) if known_locale else {}
     return str(symbols.get("decimal", "")), str(symbols.get("group", ""))
 
 
@@ -296,18 +296,20 @@ def are_same(source: Read, translation: Read) -> bool:
 
 def difference(source: Read, translation: Read) -> tuple[Counter[str], Counter[str]]:
     """Return the values that only the source has, and those that only the translation has."""
-    same = Counter(one for one, _ in source) & Counter(one for one, _ in translation)
-    first, second = _rest(source, same), _rest(translation, same)
+    equal = Counter(written for written, _ in source) & Counter(
+        written for written, _ in translation
+    )
+    first, second = _rest(source, equal), _rest(translation, equal)
     return first - second, second - first
 
 
-def _rest(read: Read, known: Counter[str]) -> Counter[str]:
-    """Return the values of all numbers except `known` ones."""
-    known = known.copy()
-    found: Counter[str] = Counter()
-    for one, values in read:
-        if known[one]:
-            known[one] -= 1
+def _rest(read: Read, equal: Counter[str]) -> Counter[str]:
+    """Return the values of all numbers except `equal` ones."""
+    equal = equal.copy()
+    counts: Counter[str] = Counter()
+    for written, values in read:
+        if equal[written]:
+            equal[written] -= 1
         else:
-            found.update(values)
-    return found
+            counts.update(values)
+    return counts

@@ -52,8 +52,8 @@ class Numbers(Rule):
     def _has_plain_numbers(self, source: str) -> bool:
         """Check whether only the digits matter; 100万 is not 100 million, and 3 million is not 3 billion."""
         scales = self._source.scales, self._target.scales
-        are_known = all(known.are_known for known in scales)
-        are_shared = all(known.are_shared for known in scales)
+        are_known = all(scale.are_known for scale in scales)
+        are_shared = all(scale.are_shared for scale in scales)
         return are_shared and not (are_known and any(self._source.scales.find(source)))
 
     def _are_alike(self, source: str, translation: str) -> bool:
