@@ -16,6 +16,8 @@ from service.engine.process_memory import resident_bytes
 from service.models.settings import ModelSettings, split
 
 PREFIX = "ATTENDANT_"
+MIN_CONNECTIONS = 4
+"""With fewer, none would be reserved for health checks, and two clients would keep closing each other's."""
 _BY_KUBERNETES = re.compile(f"{PREFIX}(SERVICE|PORT_[0-9])")
 """Variables that Kubernetes sets in every container if a Service is called attendant."""
 _ORIGIN = re.compile(
@@ -102,7 +104,7 @@ class Settings(ModelSettings):
     max_connections: Annotated[
         int,
         Field(
-            ge=1,
+            ge=MIN_CONNECTIONS,
             le=1_000_000,
             description="Maximum open connections, beyond which the longest-idle one is closed; capped by "
             "the open-file limit.",

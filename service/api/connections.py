@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 RESERVED = 32
 """Connections that are reserved for probes; at most a quarter of all."""
 OTHER_FILES = 160
-"""File descriptors that the process needs in addition to its connections."""
+"""File descriptors kept for everything but connections, unless that is more than half of all."""
 WARNING_SECONDS = 10.0
 """Minimum time between two warnings that the limit is reached."""
 
@@ -124,7 +124,7 @@ def limit_for(max_connections: int) -> int:
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return max_connections
-    limit = max(1, soft - OTHER_FILES)
+    limit = max(soft // 2, soft - OTHER_FILES)
     logger.warning(
         "at most %d connections instead of %d: this process may have %d files open (ulimit -n)",
         limit,

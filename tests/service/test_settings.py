@@ -11,6 +11,7 @@ import pytest
 from pydantic import ValidationError
 from uvicorn.middleware.proxy_headers import _TrustedHosts
 
+from service.api.connections import Connections
 from service.process import main
 from service.settings import Settings, doubtful, misspelt
 
@@ -140,6 +141,13 @@ def test_every_number_has_a_lower_and_an_upper_bound() -> None:
             for beyond in (-1, 10**12):
                 with pytest.raises(ValidationError, match=name):
                     Settings.model_validate({name: beyond})
+
+
+def test_some_connections_are_always_reserved_for_health_checks() -> None:
+    with pytest.raises(ValidationError, match="max_connections"):
+        Settings(max_connections=3)
+    connections = Connections(Settings(max_connections=4).max_connections)
+    assert connections.busy_limit == 3
 
 
 def test_a_drain_shorter_than_the_deadline_is_reported() -> None:

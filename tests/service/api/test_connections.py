@@ -7,7 +7,7 @@ import weakref
 import pytest
 
 from service.api.connection import Connection
-from service.api.connections import Connections
+from service.api.connections import Connections, limit_for
 from tests.service.api.conversation import HEAD, POST, Connect, may_answer, refusal, talk
 
 
@@ -112,3 +112,12 @@ def test_a_request_that_arrives_at_the_moment_of_a_stop_is_answered() -> None:
         assert await reader.read() == b""
 
     talk(conversation, connections)
+
+
+@pytest.mark.parametrize(("files", "limit"), [(64, 32), (256, 128), (1024, 864), (4096, 1000)])
+def test_connections_leave_room_for_other_files(
+    files: int, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("resource.getrlimit", lambda _: (files, files))
+    monkeypatch.setattr("resource.setrlimit", lambda *_: None)
+    assert limit_for(1000) == limit
