@@ -2,9 +2,11 @@
 
 import asyncio
 from functools import partial
+from weakref import WeakKeyDictionary
 
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
+from pydantic import TypeAdapter
 
 from service.api.dependencies import (
     ModelsDependency,
@@ -33,6 +35,7 @@ from service.api.native.schemas import (
 from service.api.stream import EVENT_STREAM, streamed
 from service.engine.types import FinishReason
 from service.errors import AccessError
+from service.models.model_set import ModelSet
 from service.text import languages
 from service.translation.types import PivotedSentence, TranslatedSentence, Translation
 
@@ -41,6 +44,12 @@ translating = APIRouter(tags=["translation"], route_class=PlainRoute)
 MIN_CONFIDENCE = 10
 """Minimum percentage for `/detect` to list a language besides the best, as in LibreTranslate."""
 UNREADY = documented(ErrorResponse, 503)
+_LANGUAGES = TypeAdapter(list[Language])
+_listed: WeakKeyDictionary[ModelSet, tuple[tuple[bool, ...], bytes]] = WeakKeyDictionary()
+"""The last list of languages, and which models were loaded then.
+
+A model of 200 languages has 40,000 directions, whose list blocks the event loop for 50 ms.
+"""
 
 
 @translating.post(
@@ -81,9 +90,20 @@ async def detect(
     ]
 
 
-@router.get("/languages", responses=UNREADY, response_model_exclude_none=True)
-async def list_languages(models: ModelsDependency) -> list[Language]:
+@router.get("/languages", response_model=list[Language], responses=UNREADY)
+async def list_languages(models: ModelsDependency) -> Response:
     """List the source languages, each with its targets."""
+    loaded = tuple(one.loaded is not None for one in models.described)
+    known = _listed.get(models)
+    if known is None or known[0] != loaded:
+        known = _listed[models] = (
+            loaded,
+            _LANGUAGES.dump_json(_languages(models), exclude_none=True),
+        )
+    return Response(known[1], media_type=JSON)
+
+
+def _languages(models: ModelSet) -> list[Language]:
     return [
         Language(
             code=code,
