@@ -1,29 +1,39 @@
-"""A service in one thread, with simulated time, sockets and engine threads: every run can be repeated."""
+"""A service in one thread at a time, with simulated time, sockets and loads: every run can be repeated."""
 
 import asyncio
-import selectors
-from collections.abc import Callable
-from functools import partial
+import json
+import random
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, Literal, TypeVar, cast
 
+import numpy as np
+import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
 from service.api.connection import Connection
 from service.api.connections import Connections
+from service.api.middleware.limits import BodyLimit
 from service.api.server import Server, Stop
 from service.app import create_app
-from service.engine.config import EngineConfig
 from service.engine.engine import Engine
-from service.engine.runner import runners_for
+from service.engine.model_runner import PackedRun
+from service.engine.runner import OnnxModelRunner, runners_for
+from service.engine.turns import Turns
 from service.engine.types import SpecialIds
-from service.errors import CancelledError
+from service.errors import BundleError
 from service.metrics import Metrics
-from service.models.bundle import load
-from service.models.loading import ServedModel
-from service.models.model_set import ModelSet
-from service.models.model_store import ModelStore, Stage
+from service.models.bundle import Bundle
+from service.models.loading import ModelOptions, ServedModel
+from service.models.model_store import ModelStore
+from service.models.pool import ModelPool
+from service.models.pooled_model import PooledModel
 from service.models.vocabularies import load_tokenizers
 from service.settings import Settings
 from service.translation.aligner import Aligner
@@ -31,40 +41,15 @@ from service.translation.cache import SentenceCache
 from service.translation.decoding import SearchPolicy
 from service.translation.searcher import Searcher
 from service.translation.translator import ModelTranslator
-from tests.conftest import TINY_BUNDLE
+from tests.service.api.simulated_time import Clock, sleep
 
 STEP_SECONDS = 0.004
+LOAD_SECONDS = (0.0, 0.05, 2.0)
+MODEL_BYTES = 100_000_000
 HIGH_WATER_BYTES = 1000
 """Beyond which a connection is told that its client does not read."""
-
-
-class Clock(selectors.DefaultSelector):
-    """Where an event loop would wait, time passes at once."""
-
-    now = 0.0
-
-    def select(self, timeout: float | None = None) -> list[Any]:
-        assert timeout is not None, "everybody waits, and nothing will happen"
-        Clock.now += timeout
-        return super().select(0)
-
-
-class Loop(asyncio.SelectorEventLoop):
-    """An event loop by that clock, without threads."""
-
-    def __init__(self) -> None:
-        super().__init__(Clock())
-
-    def time(self) -> float:
-        return Clock.now
-
-    def run_in_executor(self, executor: Any, func: Any, *args: Any) -> Any:  # type: ignore[override]
-        future = self.create_future()
-        try:
-            future.set_result(func(*args))
-        except Exception as error:
-            future.set_exception(error)
-        return future
+Made = TypeVar("Made")
+Fault = Literal["", "error", "nan", "hang"]
 
 
 class Socket(asyncio.Transport):
@@ -144,78 +129,90 @@ class Socket(asyncio.Transport):
             asyncio.get_running_loop().call_soon(self.protocol.connection_lost, None)
 
 
-class SteppedEngine(Engine):
-    """An engine whose worker takes a step whenever it is told to."""
+class Runner:
+    """A model's graphs, which take simulated time and can fail."""
 
-    work = asyncio.Event()
-    """Set when there may be some."""
+    def __init__(self, runner: OnnxModelRunner, simulation: "Simulation") -> None:
+        self._runner, self._simulation = runner, simulation
 
-    def start(self) -> None:
-        self._shared.accepting = True
+    def encode(self, *arguments: Any) -> Any:
+        return self._runner.encode(*arguments)
 
-    @property
-    def is_alive(self) -> bool:
-        return True
+    def decode(self, *arguments: Any) -> PackedRun:
+        self._simulation.take_time()
+        run = self._runner.decode(*arguments)
+        if self._simulation.fault == "nan":
+            return replace(run, scores=np.full_like(run.scores, np.nan))
+        return run
 
-    @property
-    def has_work(self) -> bool:
-        worker = self._workers[0]
-        return bool(worker.undelivered or worker.batch or self.num_waiting > 0)
+    def score(self, *arguments: Any) -> Any:
+        self._simulation.take_time()
+        return self._runner.score(*arguments)
 
-    @property
-    def num_wanted(self) -> int:
-        """Sentences that wait or run, and were not given up."""
-        [running] = self._shared.scheduler.running
-        return self.num_waiting + sum(not sequence.future.cancelled() for sequence in running)
+    def align(self, *arguments: Any) -> Any:
+        return self._runner.align(*arguments)
 
-    def submit(self, *args: Any, **named: Any) -> Any:
-        self.work.set()
-        return super().submit(*args, **named)
-
-    def step(self) -> None:
-        schedule = self._workers[0]._next_schedule()
-        assert schedule is not None
-        self._workers[0]._step_or_fail(schedule)
-
-    def close(self, timeout: float = 0.0) -> bool:
-        """Like the real one, but it can be used again."""
-        self._shared.fail_everybody(partial(CancelledError, "the engine was closed"))
-        return True
+    def release_memory(self, caches: Any) -> None:
+        self._runner.release_memory(caches)
 
 
 class Simulation:
-    """The application with two models, one of which is the current one; it can be used for many walks."""
+    """A service that can be started again for every walk."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.app = create_app(settings)
+    def __init__(self, settings: Settings, patch: pytest.MonkeyPatch) -> None:
+        """Build the application; what `patch` replaces must stay so for all walks."""
+        self.settings = settings
+        self.failures: list[str] = []
+        self.models: list[ServedModel] = []
+        """All models that were loaded since the start."""
+        self.pooled: list[PooledModel] = []
+        self.limits: list[BodyLimit] = []
+        patch.setattr("service.app.BodyLimit", _noting(BodyLimit, self.limits))
+        patch.setattr("service.models.model_store.ModelPool", lambda *_: None)  # has a thread
+        self.app = create_app(settings, self.failures.append)
         self.metrics: Metrics = self.app.state.services.metrics
         self.store: ModelStore = self.app.state.services.store
-        self.sets = [self._models(), self._models()]
         self.config = uvicorn.Config(self.app, lifespan="off", log_config=None)
         self.config.loaded, self.config.loaded_app = True, self.app
 
-    @property
-    def engines(self) -> list[SteppedEngine]:
-        return [cast(SteppedEngine, models.own[0].engine) for models in self.sets]
-
-    def begin(self, delay_seconds: float, drain_seconds: float) -> None:
-        """As after a start."""
-        store = self.store
-        store.stage = Stage.READY
-        store.current = self.sets[0]
+    def begin(self, rng: random.Random, patch: pytest.MonkeyPatch) -> None:
+        """Become what a new process has."""
+        self.rng = rng
+        self.fault: Fault = ""
+        self.may_step = True
+        self.are_bundles_broken = False
+        for noted in (self.failures, self.models, self.pooled):
+            noted.clear()
+        patch.setattr("service.models.model_store.PooledModel", _noting(PooledModel, self.pooled))
+        patch.setattr("service.models.model_store.start_model", self._start_model)
+        patch.setattr("service.models.model_store.ModelPool", self._pool)
+        self.store.__init__(self.settings, self.metrics, self.settings.drain_seconds)  # type: ignore[misc]
         self.connections, self.state = Connections(100), ServerState()
+
+    async def start(self, delay_seconds: float, drain_seconds: float) -> None:
+        """Start as `service.process` does."""
+        store = self.store
         stop = Stop(
             delay_seconds,
             drain_seconds,
-            can_finish=lambda: True,
+            can_finish=lambda: store.current is None or store.current.is_alive,
             announce=store.announce_stop,
             refuse=store.refuse_new,
             finish=lambda: None,
         )
         self.server = Server(self.config, self.connections, stop)
         self.server.servers, self.server.server_state = [], self.state
-        self.server.lifespan = cast(Any, SimpleNamespace(shutdown=self._close))
-        SteppedEngine.work = asyncio.Event()
+        lifespan = self.app.router.lifespan_context(self.app)
+        await lifespan.__aenter__()
+
+        async def shutdown() -> None:
+            await lifespan.__aexit__(None, None, None)
+
+        self.server.lifespan = cast(Any, SimpleNamespace(shutdown=shutdown))
+
+    async def stop(self, number: int = signal.SIGTERM) -> None:
+        self.server.handle_exit(number, None)
+        await self.server.shutdown()
 
     def connect(self) -> Socket:
         socket, early = Socket(), self.app.state.early_refusal
@@ -224,45 +221,90 @@ class Simulation:
         )
         return socket
 
-    def reload(self) -> None:
-        """The other model serves from now on."""
-        self.sets.reverse()
-        self.store.current = self.sets[0]
+    def take_time(self) -> None:
+        """Take the time of a step, and fail if that is wanted."""
+        sleep(STEP_SECONDS)
+        while not self.may_step or self.fault == "hang":
+            sleep(0.05)
+        if self.fault == "error":
+            raise RuntimeError("a step of a walk fails")
 
-    async def run_engines(self, may_step: Callable[[], bool]) -> None:
-        """Take steps as long as there is work, and this may be."""
-        while True:
-            if not (may_step() and any(engine.has_work for engine in self.engines)):
-                SteppedEngine.work.clear()
-                await SteppedEngine.work.wait()
-            await asyncio.sleep(STEP_SECONDS)
-            for engine in self.engines:
-                if may_step() and engine.has_work:
-                    engine.step()
+    @property
+    def engines(self) -> list[Engine]:
+        return [model.engine for model in self.models]
 
-    async def _close(self) -> None:
-        for engine in self.engines:
-            engine.close()
+    @property
+    def num_wanted(self) -> int:
+        """Sentences that wait or run, and were not given up."""
+        running = [one for engine in self.engines for one in engine._shared.scheduler.running[0]]
+        waiting = sum(engine.num_waiting for engine in self.engines)
+        return waiting + sum(not sequence.future.done() for sequence in running)
 
-    def _models(self) -> ModelSet:
-        bundle = load(TINY_BUNDLE)
-        manifest, tokenizers = bundle.manifest, load_tokenizers(bundle)
-        special = manifest.special_tokens
-        ids = SpecialIds(special.pad, special.bos, special.eos, manifest.vocab_size)
-        encoder, decoder = bundle.graphs("fp32")
-        engine = SteppedEngine(
-            runners_for(1, encoder, decoder),
+    def _start_model(
+        self, bundle: Bundle, options: ModelOptions, observer: Metrics, turns: Turns
+    ) -> ServedModel:
+        """Do what `service.models.loading` does, without the check of the first translations."""
+        sleep(self.rng.choice(LOAD_SECONDS))
+        if self.are_bundles_broken:
+            raise BundleError(" is damaged", bundle.folder)
+        tokenizers, special = load_tokenizers(bundle), bundle.manifest.special_tokens
+        ids = SpecialIds(special.pad, special.bos, special.eos, bundle.manifest.vocab_size)
+        runner = Runner(_graphs(bundle.folder), self)
+        config = replace(options.engine, num_workers=1)
+        engine = Engine(
+            [runner],
             ids,
-            EngineConfig(num_workers=1),
-            clock=lambda: Clock.now,
+            config,
+            observer.on_step,
+            lambda: Clock.now,
+            on_fault=observer.on_fault,
+            turns=turns,
         )
+        aligner = Aligner(tokenizers, special, runner.align, 1, lambda: Clock.now)
+        searcher = Searcher(engine, SentenceCache(options.cached_sentences))
+        policy = SearchPolicy(options.max_beam_size, options.rerank)
+        translator = ModelTranslator(bundle, tokenizers, searcher, aligner, policy, observer)
         engine.start()
-        translator = ModelTranslator(
-            bundle,
-            tokenizers,
-            Searcher(engine, SentenceCache(0)),
-            Aligner(tokenizers, special, None, 1, lambda: Clock.now),
-            SearchPolicy(8, False),
-            self.metrics,
-        )
-        return ModelSet([ServedModel(bundle, engine, translator, "fp32", "CPU")], 3000)
+        self.models.append(ServedModel(bundle, engine, translator, "fp32", "CPU"))
+        return self.models[-1]
+
+    def _pool(
+        self,
+        start: Callable[[Bundle], ServedModel],
+        max_bytes: int,
+        idle_seconds: float,
+        observer: Metrics,
+    ) -> ModelPool:
+        def resident() -> int:
+            return MODEL_BYTES * sum(engine.is_alive for engine in self.engines)
+
+        return ModelPool(start, max_bytes, idle_seconds, observer, resident, lambda: Clock.now)
+
+
+def _noting(make: Callable[..., Made], made: list[Made]) -> Callable[..., Made]:
+    """Return a function that does the same, and adds what it makes to a list."""
+
+    def noting(*arguments: Any) -> Made:
+        made.append(make(*arguments))
+        return made[-1]
+
+    return noting
+
+
+@cache
+def _graphs(folder: Path) -> OnnxModelRunner:
+    manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
+    graphs = manifest["graphs"]["fp32"]
+    files = folder / graphs["encoder"], folder / graphs["decoder"]
+    [runner] = runners_for(1, *files, "cpu", folder / manifest["scorer"])
+    return runner
+
+
+@contextmanager
+def hangups_ignored() -> Iterator[None]:
+    """Ignore SIGHUP except while a service handles it, as `service.__main__` does."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -1,146 +1,40 @@
-"""Conversations in random order, with everything that may happen to them: what must hold behind each of them.
+"""Conversations in random order, with everything that may happen to them: what must hold after each of them.
 
 A walk is repeated by its seed: `pytest -k "walks and 17"`.
 """
 
 import asyncio
-import io
 import json
 import random
 import signal
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterator
 from http.client import HTTPResponse
-from itertools import accumulate
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from service.settings import Settings
-from tests.service.api.simulation import Clock, Loop, Simulation, Socket
+from tests.service.api.conversations import Client, Request, requests
+from tests.service.api.simulated_time import Clock, Loop, Thread, replace_clocks
+from tests.service.api.simulation import Simulation, hangups_ignored
+from tests.service.api.test_many_models import add
 
-WALKS = 80
-ENGLISH = {
-    "Der alte Hund schläft.": "The old dog sleeps.",
-    "Die kleine Katze singt heute.": "The small cat sings today.",
-    "Das rote Haus fällt dort.": "The red house falls there.",
+WALKS = 40
+EVENTS = {
+    "reset": 2,
+    "end": 4,
+    "unread": 4,
+    "reload": 2,
+    "stop": 2,
+    "pause": 2,
+    "break": 1,
+    "fault": 1,
 }
-FIELDS = {"source": "de", "target": "en"}
-REFUSED = {429, 503}
-KINDS = ("one", "list", "list", "stream", "stream", "deepl", "page", "mistake", "probe")
-FRAMES = ("length", "length", "length", "chunks", "expect", "close", "old", "cut")
-
-
-@dataclass
-class Request:
-    """What is sent, and which answers to it are right."""
-
-    identity: str
-    kind: str
-    data: bytes
-    statuses: set[int]
-    texts: list[str]
-    is_last: bool
-    is_cut: bool
-
-
-class Client:
-    """One at the other end of a connection: sends requests without waiting for their answers."""
-
-    def __init__(self, socket: Socket, requests: list[Request]) -> None:
-        self.socket, self.requests = socket, requests
-        self.left = b"".join(request.data for request in requests)
-        self.has_ended = False
-
-    @property
-    def may_send(self) -> bool:
-        socket = self.socket
-        return socket.is_read and not (self.has_ended or socket.is_lost)
-
-    @property
-    def num_sent(self) -> int:
-        """Requests that were sent as a whole."""
-        sizes = accumulate(len(request.data) for request in self.requests)
-        sent = sum(len(request.data) for request in self.requests) - len(self.left)
-        return sum(size <= sent for size in sizes) - (not self.left and self.requests[-1].is_cut)
-
-    def send(self, size: int) -> None:
-        data, self.left = self.left[:size], self.left[size:]
-        if data:
-            self.socket.protocol.data_received(data)
-
-    def end(self) -> None:
-        """Close the client's own side."""
-        self.has_ended = True
-        if not self.socket.protocol.eof_received():
-            self.socket.close()
-
-    def answers(self) -> list[tuple[HTTPResponse, bytes]]:
-        """All of them, in their order; http.client skips the interim ones."""
-        stream, found = Unclosed(bytes(self.socket.received)), []
-        while stream.tell() < len(stream.getbuffer()):
-            answer = HTTPResponse(cast(Any, stream), method="POST")
-            answer.begin()
-            found.append((answer, answer.read()))
-        return found
-
-
-class Unclosed(io.BytesIO):
-    """What a connection has given, for one answer after another."""
-
-    def makefile(self, _: str) -> "Unclosed":
-        return self
-
-    def close(self) -> None:
-        """There may be more."""
-
-
-def request(rng: random.Random, identity: str) -> Request:
-    """Any request, framed in any way."""
-    kind, frame = rng.choice(KINDS), rng.choice(FRAMES)
-    texts = rng.choices(list(ENGLISH), k=1 if kind == "one" else rng.randint(1, 30))
-    path, fields, statuses = "/translate", [f"x-request-id: {identity}"], {200} | REFUSED
-    body: dict[str, Any] = {"text": texts[0] if kind == "one" else texts, **FIELDS}
-    if kind == "stream":
-        fields.append("accept: text/event-stream")
-    if kind == "page":
-        fields.append("origin: http://there")
-    if kind == "deepl":
-        path, body = "/v2/translate", {"text": texts, "source_lang": "DE", "target_lang": "EN"}
-    if kind == "mistake":
-        body, statuses = rng.choice([{"text": 5}, {"text": "a", "target": "xx"}]), {400} | REFUSED
-    if kind == "probe":
-        path, body, statuses = "/health/live?a", {}, {405}
-    data = json.dumps(body).encode() + b" " * rng.choice([0, 0, 0, 90_000])
-    sent, version = data, "1.0" if frame == "old" else "1.1"
-    if frame == "chunks":
-        size = rng.randint(1, len(data))
-        pieces = [data[at : at + size] for at in range(0, len(data), size)]
-        sent = b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in [*pieces, b""])
-        fields.append("transfer-encoding: chunked")
-    else:
-        fields.append(f"content-length: {len(data)}")
-    fields += {"expect": ["expect: 100-continue"], "close": ["connection: close"]}.get(frame, [])
-    if frame == "cut":
-        sent, statuses = sent[: rng.randint(0, len(sent) - 1)], statuses | {400, 408}
-    lines = [f"POST {path} HTTP/{version}", "host: a", "content-type: application/json", *fields]
-    head = "\r\n".join(lines).encode() + b"\r\n\r\n"
-    return Request(
-        identity,
-        kind,
-        head + sent,
-        statuses,
-        texts,
-        frame in ("close", "old", "cut"),
-        frame == "cut",
-    )
-
-
-def requests(rng: random.Random, client: int) -> list[Request]:
-    found: list[Request] = []
-    while not found or not (found[-1].is_last or rng.random() < 0.3):
-        found.append(request(rng, f"{client}-{len(found)}"))
-    return found
+HEAD_CODES = {400: "request_incomplete", 408: "head_too_slow", 429: "queue_full", 503: "not_ready"}
+"""The codes that errors without a body can have."""
+LIMITS = ({"max_memory_mb": 150}, {"model_idle_seconds": 0.5, "cached_sentences": 100})
+"""For a folder of models, of which each takes 100 MB."""
 
 
 class Walk:
@@ -148,40 +42,55 @@ class Walk:
 
     def __init__(self, simulation: Simulation, rng: random.Random) -> None:
         self.simulation, self.rng = simulation, rng
-        simulation.begin(rng.choice([0, 2]), rng.choice([0, 0.05, 1, 20]))
-        self.clients = [
-            Client(simulation.connect(), requests(rng, number))
-            for number in range(rng.randint(1, 4))
-        ]
-        self.may_step = True
+        self.clients: list[Client] = []
+        self.drain_seconds = rng.choice([0, 0.05, 1, 20])
         self.stopping: asyncio.Future[None] | None = None
-        events = {"reset": 2, "end": 4, "unread": 4, "reload": 2, "stop": 2, "pause": 2}
-        self.events = {name: one for name, one in events.items() if rng.random() < 0.4}
-        self.events |= {"send": 20, "turns": 8, "time": 8}
+        self.had_faults = self.were_bundles_broken = self.was_paused = False
+        self.was_unready = self.was_stopped = False
+        chosen = {name: one for name, one in EVENTS.items() if rng.random() < 0.3}
+        self.events = chosen | {"send": 20, "turns": 8, "time": 8}
 
     async def run(self) -> None:
-        """Let things happen, then let everybody send and read the rest."""
-        engines = asyncio.ensure_future(self.simulation.run_engines(lambda: self.may_step))
-        for _ in range(self.rng.randint(10, 100)):
-            [event] = self.rng.choices(list(self.events), list(self.events.values()))
-            await self._happen(event, self.rng.choice(self.clients))
-        self.may_step = True
-        self.simulation.engines[0].work.set()
+        """Let things happen, then let everybody send and read the rest, and stop."""
+        simulation, rng = self.simulation, self.rng
+        await simulation.start(rng.choice([0, 2]), self.drain_seconds)
+        self.was_unready = rng.random() < 0.2
+        if not self.was_unready:
+            await asyncio.sleep(10)
+        for number in range(rng.randint(1, 4)):
+            self.clients.append(Client(simulation.connect(), requests(rng, number)))
+        for _ in range(rng.randint(10, 100)):
+            [event] = rng.choices(list(self.events), list(self.events.values()))
+            await self._happen(event, rng.choice(self.clients))
+            if simulation.failures:
+                self._stop()
+        simulation.may_step = True
         for client in self.clients:
             client.socket.read()
         await self._all_have_left_or_sent()
-        end = Clock.now + 200
+        end = Clock.now + 400
         while not all(client.socket.is_lost for client in self.clients):
             assert Clock.now < end, "a connection is not closed"
+            if simulation.failures:
+                self._stop()
             await asyncio.sleep(1)
-        if self.stopping:
-            await self.stopping
-        await asyncio.sleep(1)
-        engines.cancel()
-        await asyncio.gather(engines, return_exceptions=True)
+        self.was_stopped = self.stopping is not None
+        if not (self.was_stopped or simulation.fault):
+            await asyncio.sleep(20)
+            check_nothing_is_left(simulation)
+        self._stop()
+        assert self.stopping is not None
+        await self.stopping
+        simulation.fault = "error"  # which ends what hangs
+        await asyncio.sleep(100)
+
+    def _stop(self) -> None:
+        if not self.stopping:
+            number = self.rng.choice([signal.SIGTERM, signal.SIGTERM, signal.SIGINT])
+            self.stopping = asyncio.ensure_future(self.simulation.stop(number))
 
     async def _happen(self, event: str, client: Client) -> None:
-        rng, socket = self.rng, client.socket
+        rng, socket, simulation = self.rng, client.socket, self.simulation
         if event == "send" and client.may_send:
             client.send(rng.choice([1, 3, 50, 200, 1000, 100_000]))
         elif event == "turns":
@@ -192,21 +101,27 @@ class Walk:
         elif event == "unread":
             socket.read(not socket.reads)
         elif event == "reset":
-            socket.reset()
-            for _ in range(20):
+            for leaver in rng.choice([[client], [client], self.clients]):
+                leaver.socket.reset()
+            for _ in range(50):  # no time passes
                 await asyncio.sleep(0)
             if all(client.socket.is_reset for client in self.clients):
-                assert sum(engine.num_wanted for engine in self.simulation.engines) == 0
+                assert simulation.num_wanted == 0
         elif event == "end" and client.may_send and (not client.left or rng.random() < 0.2):
             client.end()
         elif event == "reload":
-            self.simulation.reload()
+            signal.raise_signal(signal.SIGHUP)
         elif event == "pause":
-            self.may_step = not self.may_step
-            self.simulation.engines[0].work.set()
-        elif event == "stop" and not self.stopping:
-            self.simulation.server.handle_exit(signal.SIGTERM, None)
-            self.stopping = asyncio.ensure_future(self.simulation.server.shutdown())
+            simulation.may_step = not simulation.may_step
+            self.was_paused = True
+        elif event == "break":
+            simulation.are_bundles_broken = not simulation.are_bundles_broken
+            self.were_bundles_broken = True
+        elif event == "fault":
+            simulation.fault = rng.choice(["", "error", "nan", "hang"])
+            self.had_faults = True
+        elif event == "stop":
+            self._stop()
 
     async def _all_have_left_or_sent(self) -> None:
         for _ in range(1000):
@@ -226,72 +141,149 @@ class Walk:
             answers = client.answers()
             for (answer, body), sent in zip(answers, client.requests, strict=False):
                 told[str(answer.status)] += 1
-                self._check(sent, answer, body)
-            assert len(answers) <= len(client.requests)
+                if code := self._check(sent, answer, body):
+                    told[code] += 1
             is_over = answers and answers[-1][0].headers["connection"] == "close"
-            assert is_over or self.stopping or len(answers) >= client.num_sent
+            assert is_over or self.was_stopped or len(answers) >= client.num_sent
         if not any(client.socket.was_aborted for client in self.clients):
             assert told == booked
 
-    def _check(self, sent: Request, answer: HTTPResponse, body: bytes) -> None:
-        found = json.loads(body) if answer.headers["content-type"] == "application/json" else {}
+    def _check(self, sent: Request, answer: HTTPResponse, body: bytes) -> str:
+        """Check an answer; return the code of its error, "" if it is none."""
+        is_refused = answer.headers["connection"] == "close" and answer.status in (400, 408, 503)
+        assert answer.headers["x-request-id"] == sent.identity or is_refused
+        if sent.method == "HEAD" or answer.headers["content-type"] == "text/plain":
+            return HEAD_CODES.get(answer.status, "")
+        if sent.kind == "stream" and answer.status == 200:
+            return self._check_stream(sent, body.decode())
+        found = json.loads(body) if sent.path != "/metrics" or answer.status >= 400 else {}
         if answer.status >= 400:
             assert set(found) in ({"error", "code"}, {"message", "detail"}), body
-        is_refused = answer.headers["connection"] == "close" and answer.status in (400, 408, 503)
-        assert answer.status in sent.statuses or is_refused, (sent, answer.status, body)
-        assert answer.headers["x-request-id"] == sent.identity or is_refused
-        if answer.status != 200:
-            return
-        if sent.kind == "stream":
-            *segments, last, _ = body.decode().split("\n\n")
-            name, _, data = last.partition("\ndata: ")
-            if name == "event: error" and self.stopping:
-                return
-            assert (name, len(segments)) == ("event: done", len(sent.texts))
-            found = json.loads(data)
-        english = found.get("translatedText") or [one["text"] for one in found["translations"]]
-        english = [english] if isinstance(english, str) else english
-        assert english == [ENGLISH[text] for text in sent.texts]
+            code = str(found.get("code", found.get("detail")))
+            is_expected = self._may_fail(sent, answer.status, code)
+            assert is_expected or (is_refused and answer.status != 503), (sent, body)
+            return code
+        assert sent.kind == "ask" or _translations(found) == sent.translations
+        return ""
+
+    def _may_fail(self, sent: Request, status: int, code: str) -> bool:
+        if status in sent.statuses - {503}:
+            return True
+        is_cut_off = self.was_stopped and self.drain_seconds < 20
+        allowed = {
+            "not_ready": self.was_unready or self.was_stopped,
+            "cancelled": is_cut_off or self.had_faults or self.was_paused,
+            "model_unavailable": self.were_bundles_broken,
+            "engine_dead": self.had_faults,
+            "step_failed": self.had_faults,
+            "deadline_exceeded": self.had_faults or self.was_paused,
+        }
+        return allowed.get(code, False)
+
+    def _check_stream(self, sent: Request, body: str) -> str:
+        *segments, last, _ = body.split("\n\n")
+        name, _, data = last.partition("\ndata: ")
+        found = json.loads(data)
+        if name == "event: error":
+            status = {"deadline_exceeded": 504, "queue_full": 429}.get(found["code"], 500)
+            assert self._may_fail(sent, status, found["code"]), found
+            return str(found["code"])
+        assert (name, len(segments)) == ("event: done", len(sent.texts))
+        assert _translations(found) == sent.translations
+        return ""
+
+
+def _translations(found: Any) -> list[str]:
+    """Return the translations in an answer of any dialect."""
+    if "outputs" in found:
+        return list(found["outputs"][0]["data"])
+    if "translations" in found:
+        return [one["text"] for one in found["translations"]]
+    texts = found["translatedText"]
+    return [texts] if isinstance(texts, str) else texts
 
 
 @pytest.fixture(scope="module")
-def simulation(settings: Settings) -> Simulation:
-    update = {"max_requests": 6, "max_body_bytes": 100_000, "request_timeout_seconds": 30}
-    return Simulation(settings.model_copy(update=update))
+def simulations(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[list[Simulation], pytest.MonkeyPatch]]:
+    """Yield services with two models, from German and from "Dutch", a copy of German, to English and back."""
+    folder = tmp_path_factory.mktemp("bundles")
+    bundles = add(folder, "de", name="tiny"), add(folder, "nl")
+    with pytest.MonkeyPatch.context() as patch:
+        replace_clocks(patch)
+        settings = [settings_for(bundle=bundles)]
+        settings += [settings_for(bundles=folder, **limits) for limits in LIMITS]
+        yield [Simulation(one, patch) for one in settings], patch
+
+
+def settings_for(**models: Any) -> Settings:
+    return Settings(
+        **models,
+        precision="fp32",
+        device="cpu",
+        num_workers=1,
+        max_requests=6,
+        max_text_characters=3000,
+        max_body_bytes=100_000,
+        request_timeout_seconds=30,
+        drain_seconds=5,
+    )
 
 
 def booked_by(simulation: Simulation) -> Counter[str]:
-    """Requests in the metrics, by status."""
-    [metric] = simulation.metrics.requests.collect()
-    samples = [sample for sample in metric.samples if sample.name.endswith("_total")]
+    """Return the requests in the metrics by status, and their errors by code."""
     booked: Counter[str] = Counter()
-    for sample in samples:
-        booked[sample.labels["status"]] += int(sample.value)
+    for counter, label in (
+        (simulation.metrics.requests, "status"),
+        (simulation.metrics.errors, "reason"),
+    ):
+        [metric] = counter.collect()
+        for sample in metric.samples:
+            if sample.name.endswith("_total"):
+                booked[sample.labels[label]] += int(sample.value)
     return booked
 
 
 @pytest.mark.parametrize("seed", range(WALKS))
-def test_walks_leave_nothing_behind(simulation: Simulation, seed: int) -> None:
-    loop, before = Loop(), booked_by(simulation)
+def test_walks_leave_nothing_behind(
+    simulations: tuple[list[Simulation], pytest.MonkeyPatch], seed: int
+) -> None:
+    rng = random.Random(seed)
+    simulation = rng.choice(simulations[0])
+    loop = Loop(rng)
     failures: list[dict[str, Any]] = []
     loop.set_exception_handler(lambda _, context: failures.append(context))
-
-    async def run() -> Walk:
-        walk = Walk(simulation, random.Random(seed))
-        await walk.run()
-        return walk
-
+    simulation.begin(rng, simulations[1])
+    before, walk = booked_by(simulation), Walk(simulation, rng)
     try:
-        walk = loop.run_until_complete(run())
+        with hangups_ignored():
+            loop.run_until_complete(walk.run())
         assert asyncio.all_tasks(loop) == set()
         assert [timer for timer in loop._scheduled if not timer.cancelled()] == []  # type: ignore[attr-defined]
     finally:
         loop.close()
     assert failures == []
+    assert [thread.name for thread in Thread.all] == []
+    check_nothing_is_left(simulation)
+    walk.check_answers(booked_by(simulation) - before)
+
+
+def check_nothing_is_left(simulation: Simulation) -> None:
+    """Check that all places, leases, bytes and counters are given back."""
     assert [len(simulation.connections), len(simulation.state.tasks)] == [0, 0]
-    for engine in simulation.engines:
-        assert [engine.num_waiting, engine.num_running, engine.has_work] == [0, 0, False]
+    for model in simulation.models:
+        engine = model.engine
+        assert [engine.num_waiting, engine.num_running, engine._workers[0].undelivered] == [
+            0,
+            0,
+            [],
+        ]
+        assert not model.translator._backlog._promises | model.translator.aligner.backlog._promises
     admission = simulation.app.state.early_refusal.admission
     in_flight = simulation.metrics.registry.get_sample_value("attendant_requests_in_flight")
-    assert [admission.in_flight, in_flight] == [0, 0]
-    walk.check_answers(booked_by(simulation) - before)
+    held = [limit.held for limit in simulation.limits]
+    assert {admission.in_flight, in_flight, *held} == {0}
+    assert simulation.store._turns._free == 1
+    for pooled in simulation.pooled:
+        assert [pooled.users, pooled.waiting] == [0, []]
