@@ -59,8 +59,7 @@ def translated(
         ahead: number of windows read ahead, at least 2.
 
     Yields:
-        The translated windows, in the same order, each as early as possible, even while `windows` waits for
-        the next one.
+        The translated windows, in order, each as early as possible, even while `windows` waits for the next.
 
     Raises:
         Exception: any error of `windows` or `translate`, after the windows before it.
