@@ -4,6 +4,9 @@ from service.engine.config import EngineConfig
 
 MAX_STEPS = 32
 """Limit for one run, because the cache keeps the entries of all beams until a run ends."""
+BUSY = 2
+"""Factor for the minimum number of steps while sentences wait. They can only join when others finish, which
+ends a run early. Longer runs leave fewer gaps in which a thread may wait for Python's lock."""
 ALONE = 3
 """Factor for the time limit of a sentence that is alone, while another worker is free for the next one."""
 
@@ -24,7 +27,7 @@ def step_budget(
         is_alone: whether the batch's only sentence is the only one in the engine.
     """
     if others_wait:
-        return config.steps_per_run, max(1, rows // 4)
+        return BUSY * config.steps_per_run, max(1, rows // 4)
     patience = ALONE if is_alone and config.num_workers > 1 else 1
     fitting = int(patience * config.seconds_per_run / step_seconds)
     return max(config.steps_per_run, min(fitting, MAX_STEPS)), 1

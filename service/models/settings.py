@@ -144,8 +144,9 @@ class ModelSettings(BaseSettings):
         Field(
             ge=1,
             le=1000,
-            description="Minimum number of decoder steps between two points at which waiting sentences may "
-            "join a batch; higher values raise throughput, lower ones reduce latency.",
+            description="Minimum number of decoder steps between two points at which sentences may join or "
+            "leave a batch. While sentences wait, there are twice as many, unless a quarter of the batch "
+            "finishes earlier. Higher values raise throughput, lower ones reduce latency.",
         ),
     ] = 4
     cached_sentences: Annotated[

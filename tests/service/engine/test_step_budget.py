@@ -11,9 +11,9 @@ from service.engine.step_budget import step_budget
 @pytest.mark.parametrize(
     ("workers", "rows", "step_ms", "others_wait", "is_alone", "expected"),
     [
-        # as few steps as may be, until a quarter of the rows is free: somebody waits for them
-        (2, 16, 1.0, True, False, (4, 4)),
-        (2, 3, 1.0, True, False, (4, 1)),
+        # while others wait: twice the minimum, or until a quarter of the rows is free for them
+        (2, 16, 1.0, True, False, (8, 4)),
+        (2, 3, 1.0, True, False, (8, 1)),
         # nobody waits: as many as fit in 8 ms, and no fewer than 4
         (2, 5, 1.0, False, False, (8, 1)),
         (2, 16, 4.0, False, False, (4, 1)),
