@@ -176,27 +176,6 @@ class _State(NamedTuple):
     """By the names of the Loop's results."""
 
 
-def _state(b: GraphBuilder, config: ModelConfig, caches: list[str]) -> _State:
-    """Describe the state's inputs and outputs."""
-    kind, heads, width = b.float_kind, config.num_heads, config.d_model
-    if config.decoder_cell == "ssru":
-        shape = b.op("Concat", b.op("Shape", "ids"), b.constant([width]), axis=0)
-        states = {
-            b.op("Reshape", f"loop_{name}", shape): tensor(name, kind, ["B", "K", width])
-            for name in caches
-        }
-        past = [tensor(f"past_{name}", kind, ["past_B", "past_K", width]) for name in caches]
-        return _State([tensor("cell", "i64", ["B", "K"])], past, states)
-    d_head = config.d_head
-    entries = {
-        f"loop_{name}": tensor(name, kind, ["G", heads, "next_L", d_head]) for name in caches
-    }
-    past = [tensor(f"past_{name}", kind, ["past_G", heads, "past_L", d_head]) for name in caches]
-    ancestors = {"loop_ancestors": tensor("next_ancestors", "f32", ["G", "Q", "next_L"])}
-    entry_inputs = [tensor("row", "i64", ["G", "L"]), tensor("entry", "i64", ["G", "L"])]
-    return _State(entry_inputs, past, ancestors | entries)
-
-
 def _signature(
     b: GraphBuilder, config: ModelConfig, caches: list[str], memory: list[str], narrowing: bool
 ) -> tuple[list[onnx.ValueInfoProto], dict[str, onnx.ValueInfoProto]]:
@@ -241,6 +220,27 @@ def _signature(
         ),
     ]
     return inputs, outputs
+
+
+def _state(b: GraphBuilder, config: ModelConfig, caches: list[str]) -> _State:
+    """Describe the state's inputs and outputs."""
+    kind, heads, width = b.float_kind, config.num_heads, config.d_model
+    if config.decoder_cell == "ssru":
+        shape = b.op("Concat", b.op("Shape", "ids"), b.constant([width]), axis=0)
+        states = {
+            b.op("Reshape", f"loop_{name}", shape): tensor(name, kind, ["B", "K", width])
+            for name in caches
+        }
+        past = [tensor(f"past_{name}", kind, ["past_B", "past_K", width]) for name in caches]
+        return _State([tensor("cell", "i64", ["B", "K"])], past, states)
+    d_head = config.d_head
+    entries = {
+        f"loop_{name}": tensor(name, kind, ["G", heads, "next_L", d_head]) for name in caches
+    }
+    past = [tensor(f"past_{name}", kind, ["past_G", heads, "past_L", d_head]) for name in caches]
+    ancestors = {"loop_ancestors": tensor("next_ancestors", "f32", ["G", "Q", "next_L"])}
+    entry_inputs = [tensor("row", "i64", ["G", "L"]), tensor("entry", "i64", ["G", "L"])]
+    return _State(entry_inputs, past, ancestors | entries)
 
 
 def _gather(

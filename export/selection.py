@@ -55,31 +55,6 @@ def _without(b: GraphBuilder, log_probs: str, forbidden: tuple[int, ...], width:
     return str(b.op("Add", log_probs, b.initializer("forbidden", mask)))
 
 
-def _candidates(b: GraphBuilder, scored: str) -> tuple[str, str, str]:
-    """Find the 2K best continuations of each sentence: scores, tokens, parents, [B, 2K] each, best first.
-
-    They lie in the 2K groups of the vocabulary with the best maxima, so only these groups are sorted.
-    """
-    size, flat = group_size(len(b.weights["embedding.weight"])), b.constant([0, -1])
-    groups = b.op("Reshape", scored, "sentences_vocabulary")  # [B, K, V / size, size]
-    totals = b.op("Unsqueeze", f"{b.prefix}totals", b.constant([2]))  # [B, K, 1]
-    maxima = b.op("Add", b.op("ReduceMax", groups, b.constant([-1]), keepdims=0), totals)
-    per_beam = b.constant(-(-len(b.weights["embedding.weight"]) // size))
-    _, group_indices = b.op("TopK", b.op("Reshape", maxima, flat), "candidates", axis=-1, outputs=2)
-    parents = b.op("Div", group_indices, per_beam)  # [B, 2K]
-    index = b.op("Unsqueeze", group_indices, b.constant([2]))
-    grouped = b.op("Reshape", groups, b.constant([0, -1, size]))  # [B, K V / size, size]
-    best = b.op("GatherND", grouped, index, batch_dims=1)  # [B, 2K, size]
-    carried_totals = b.op("GatherElements", f"{b.prefix}totals", parents, axis=1)
-    sums = b.op("Add", best, b.op("Unsqueeze", carried_totals, b.constant([2])))
-    scores, ranks = b.op("TopK", b.op("Reshape", sums, flat), "candidates", axis=-1, outputs=2)
-    group = b.op("Div", ranks, b.constant(size))
-    group_indices = b.op("GatherElements", group_indices, group, axis=1)
-    first_token = b.op("Mul", b.op("Mod", group_indices, per_beam), b.constant(size))
-    tokens = b.op("Add", first_token, b.op("Mod", ranks, b.constant(size)))
-    return scores, tokens, b.op("Div", group_indices, per_beam)
-
-
 def group_size(vocab_size: int) -> int:
     """Return the number of tokens in a group: about the number of groups, rounded to whole cache lines."""
     return 16 * max(1, round(math.sqrt(vocab_size) / 16))
@@ -124,6 +99,31 @@ def select(
         **_carry(b, beam_values, b.op("Reshape", parent_queries, "groups_parents")),
         "go_on": b.op("Less", b.op("ReduceSum", is_done, keepdims=0), "stop_after"),
     }
+
+
+def _candidates(b: GraphBuilder, scored: str) -> tuple[str, str, str]:
+    """Find the 2K best continuations of each sentence: scores, tokens, parents, [B, 2K] each, best first.
+
+    They lie in the 2K groups of the vocabulary with the best maxima, so only these groups are sorted.
+    """
+    size, flat = group_size(len(b.weights["embedding.weight"])), b.constant([0, -1])
+    groups = b.op("Reshape", scored, "sentences_vocabulary")  # [B, K, V / size, size]
+    totals = b.op("Unsqueeze", f"{b.prefix}totals", b.constant([2]))  # [B, K, 1]
+    maxima = b.op("Add", b.op("ReduceMax", groups, b.constant([-1]), keepdims=0), totals)
+    per_beam = b.constant(-(-len(b.weights["embedding.weight"]) // size))
+    _, group_indices = b.op("TopK", b.op("Reshape", maxima, flat), "candidates", axis=-1, outputs=2)
+    parents = b.op("Div", group_indices, per_beam)  # [B, 2K]
+    index = b.op("Unsqueeze", group_indices, b.constant([2]))
+    grouped = b.op("Reshape", groups, b.constant([0, -1, size]))  # [B, K V / size, size]
+    best = b.op("GatherND", grouped, index, batch_dims=1)  # [B, 2K, size]
+    carried_totals = b.op("GatherElements", f"{b.prefix}totals", parents, axis=1)
+    sums = b.op("Add", best, b.op("Unsqueeze", carried_totals, b.constant([2])))
+    scores, ranks = b.op("TopK", b.op("Reshape", sums, flat), "candidates", axis=-1, outputs=2)
+    group = b.op("Div", ranks, b.constant(size))
+    group_indices = b.op("GatherElements", group_indices, group, axis=1)
+    first_token = b.op("Mul", b.op("Mod", group_indices, per_beam), b.constant(size))
+    tokens = b.op("Add", first_token, b.op("Mod", ranks, b.constant(size)))
+    return scores, tokens, b.op("Div", group_indices, per_beam)
 
 
 def _narrowed(b: GraphBuilder, ranks: str, finished: str) -> str:

@@ -245,11 +245,6 @@ def _norm(config: ModelConfig) -> nn.LayerNorm:
     return nn.LayerNorm(config.d_model, eps=config.layer_norm_epsilon)
 
 
-def _final_norm(config: ModelConfig) -> nn.Module:
-    """Return the norm at the end of a stack, which pre-norm needs because its last sum is not normalized."""
-    return _norm(config) if config.has_final_norm else nn.Identity()
-
-
 class Transformer(nn.Module):
     """The whole network.
 
@@ -345,3 +340,8 @@ class Transformer(nn.Module):
         maps: AttentionMaps = {}
         self.decode(target, self.encode(source, maps), source, maps)
         return maps
+
+
+def _final_norm(config: ModelConfig) -> nn.Module:
+    """Return the norm at the end of a stack, which pre-norm needs because its last sum is not normalized."""
+    return _norm(config) if config.has_final_norm else nn.Identity()

@@ -50,12 +50,6 @@ class _WithRequestId(logging.Filter):
         return True
 
 
-@lru_cache(1)
-def _second(seconds: int) -> str:
-    """Format a second of local time; cached, as many lines have the same one."""
-    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
-
-
 class _Text(logging.Formatter):
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: ARG002
         return f"{_second(int(record.created))},{int(record.msecs):03d}"
@@ -71,6 +65,12 @@ class _Text(logging.Formatter):
         # indented, so that no line of a traceback looks like an event
         lines = super().formatException(ei).split("\n")
         return "\n".join(f"  {one_line(line)}" for line in lines)
+
+
+@lru_cache(1)
+def _second(seconds: int) -> str:
+    """Format a second of local time; cached, as many lines have the same one."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
 
 
 class _Json(logging.Formatter):
@@ -168,11 +168,6 @@ class LogWriter(logging.Handler):
                 return
 
 
-def _is_news(record: logging.LogRecord) -> bool:
-    """Filter out uvicorn's warning about invalid HTTP, with which any client could flood the log."""
-    return record.msg != "Invalid HTTP request received."
-
-
 def configure(level: str, form: str) -> None:
     """Log to standard error from `level` on, as "text" or "json"; called once, at startup."""
     if sys.stderr is None:  # closed, and its descriptor may belong to another file by now
@@ -186,6 +181,11 @@ def configure(level: str, form: str) -> None:
     # neither format uses threads or processes, whose names take a third of the time
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Filter out uvicorn's warning about invalid HTTP, with which any client could flood the log."""
+    return record.msg != "Invalid HTTP request received."
 
 
 def print_line(line: str) -> None:

@@ -174,15 +174,6 @@ def _json_object(text: str) -> Fields:
     return value
 
 
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if math.isinf(number):
-        raise InvalidRequestError(
-            f"Invalid request: a number in the JSON body is too large: {shortened(digits)}"
-        )
-    return number
-
-
 class _Decoder(threading.local):
     """A JSON decoder for each thread; creating one takes as long as reading a short body."""
 
@@ -199,6 +190,15 @@ class _Decoder(threading.local):
         fields = Fields(pairs)
         self._repeated = self._repeated or fields.repeated
         return fields
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise InvalidRequestError(
+            f"Invalid request: a number in the JSON body is too large: {shortened(digits)}"
+        )
+    return number
 
 
 _DECODER = _Decoder()

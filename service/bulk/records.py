@@ -22,14 +22,6 @@ def _line(translation: str) -> str:
     return translation.replace("\n", " ")
 
 
-def _cell(translation: str) -> str:
-    return _line(translation).replace("\t", " ")
-
-
-def _json(translation: str) -> str:
-    return json.dumps(translation, ensure_ascii=False)
-
-
 @dataclass(frozen=True, slots=True)
 class Record:
     """A line, split into the text to translate and what surrounds its translation."""
@@ -125,6 +117,14 @@ class Field:
         if self.keep:
             return Record(line, text, f'{line[:end]}, "{NEW_FIELD}": ', line[end:], _json)
         return Record(line, text, line[:start], line[end:], _json)
+
+
+def _cell(translation: str) -> str:
+    return _line(translation).replace("\t", " ")
+
+
+def _json(translation: str) -> str:
+    return json.dumps(translation, ensure_ascii=False)
 
 
 def _split_end(line: str) -> tuple[str, str]:

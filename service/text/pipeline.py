@@ -77,16 +77,6 @@ def checked(name: str, parameters: dict[str, Any]) -> Parameters:
         raise ValueError(f"{location}: {first_error['msg']}") from None
 
 
-def _has(rule: Rule, method: str) -> bool:
-    """Check whether a rule overrides a method."""
-    return getattr(type(rule), method) is not getattr(Rule, method)
-
-
-def _by_words(rules: list[Rule]) -> dict[bool, list[Rule]]:
-    """Return the rules to apply, by whether a run `is_of_words`."""
-    return {True: [rule for rule in rules if not rule.is_of_signs], False: rules}
-
-
 class Pipeline:
     """The rules of one direction of one model."""
 
@@ -176,3 +166,13 @@ class Pipeline:
         for rule, stage in self._restore[stages[0].is_of_words]:
             translation = rule.restore(stages[stage], translation)
         return translation
+
+
+def _has(rule: Rule, method: str) -> bool:
+    """Check whether a rule overrides a method."""
+    return getattr(type(rule), method) is not getattr(Rule, method)
+
+
+def _by_words(rules: list[Rule]) -> dict[bool, list[Rule]]:
+    """Return the rules to apply, by whether a run `is_of_words`."""
+    return {True: [rule for rule in rules if not rule.is_of_signs], False: rules}

@@ -39,31 +39,6 @@ _MAY_BE_MARKED = re.compile(r"[ \t\u00a0*+•‣–—>#・(-]|[\d\x80-\U0010fff
 _WORD = re.compile(r"\w*")
 
 
-@lru_cache(maxsize=256)
-def _boundary(sentence_marks: str, unspaced_marks: str) -> re.Pattern[str]:
-    """Return a pattern for a possible end of a sentence, with closing quotes and brackets, and what follows.
-
-    Its time is linear even in a text of nothing but marks: quantifiers are possessive, and a run of marks is
-    matched once. It begins with a set, which `re` finds fast.
-    """
-    marks, unspaced = re.escape(sentence_marks), re.escape(unspaced_marks)
-    without_blank = (
-        rf"(?<=[{unspaced}])[{unspaced}]*+(?P<shut>[{_CLOSE}]*+)" if unspaced else "(?!)(?P<shut>)"
-    )
-    return re.compile(
-        rf"""[{marks}{unspaced}](?:
-            (?<=[{marks}])(?<![{marks}]{{2}})(?P<more>[{marks}]*+)
-            (?P<closing>[{_CLOSE}]*+)(?:\[[^\[\]\s]{{1,4}}\])*+  # a footnote's number
-            (?:{_BLANK}[»›](?!\w))?  # « Oui ! »
-            (?P<space>{_BLANK}++)
-            (?=[{_OPEN}\s]*+(?P<first>[^\W_]))
-          | {without_blank}
-          | (?<=[^\W\x00-\x7f][!?])[!?]*+[{_CLOSE}]*+(?=(?P<caseless>[^\W\d_\x00-\x7f]))  # 你好!我
-        )""",
-        re.VERBOSE,
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Segment:
     """A part of the text."""
@@ -139,6 +114,31 @@ def _boundaries(line: str, start: int, language: Language) -> Iterator[tuple[int
         start = match.end()
     if start < len(line):
         yield len(line), len(line)
+
+
+@lru_cache(maxsize=256)
+def _boundary(sentence_marks: str, unspaced_marks: str) -> re.Pattern[str]:
+    """Return a pattern for a possible end of a sentence, with closing quotes and brackets, and what follows.
+
+    Its time is linear even in a text of nothing but marks: quantifiers are possessive, and a run of marks is
+    matched once. It begins with a set, which `re` finds fast.
+    """
+    marks, unspaced = re.escape(sentence_marks), re.escape(unspaced_marks)
+    without_blank = (
+        rf"(?<=[{unspaced}])[{unspaced}]*+(?P<shut>[{_CLOSE}]*+)" if unspaced else "(?!)(?P<shut>)"
+    )
+    return re.compile(
+        rf"""[{marks}{unspaced}](?:
+            (?<=[{marks}])(?<![{marks}]{{2}})(?P<more>[{marks}]*+)
+            (?P<closing>[{_CLOSE}]*+)(?:\[[^\[\]\s]{{1,4}}\])*+  # a footnote's number
+            (?:{_BLANK}[»›](?!\w))?  # « Oui ! »
+            (?P<space>{_BLANK}++)
+            (?=[{_OPEN}\s]*+(?P<first>[^\W_]))
+          | {without_blank}
+          | (?<=[^\W\x00-\x7f][!?])[!?]*+[{_CLOSE}]*+(?=(?P<caseless>[^\W\d_\x00-\x7f]))  # 你好!我
+        )""",
+        re.VERBOSE,
+    )
 
 
 def _ends_sentence(match: re.Match[str], start: int, language: Language) -> bool:

@@ -67,16 +67,6 @@ async def entered_fields(request: Request, gate: Gate) -> dict[str, Any]:
     return await fields_of(request, enter, key="auth_key", text="text")
 
 
-def _translate_request(fields: dict[str, Any]) -> TranslateRequest:
-    for name in ("text", "target_lang"):
-        if not fields.get(name):
-            raise MissingParameterError(f"Bad request. Reason: Value for '{name}' missing.")
-    for name in _UNSUPPORTED:
-        if fields.get(name):
-            raise InvalidRequestError(f"Value for '{name}' not supported.")
-    return parse(TranslateRequest, fields)
-
-
 @translating.get(
     "/translate",
     openapi_extra=openapi_query(TranslateRequest, "text"),
@@ -115,6 +105,16 @@ async def translate(request: Request) -> Response:
     return Response(answer.model_dump_json(exclude_none=True), media_type=JSON)
 
 
+def _translate_request(fields: dict[str, Any]) -> TranslateRequest:
+    for name in ("text", "target_lang"):
+        if not fields.get(name):
+            raise MissingParameterError(f"Bad request. Reason: Value for '{name}' missing.")
+    for name in _UNSUPPORTED:
+        if fields.get(name):
+            raise InvalidRequestError(f"Value for '{name}' not supported.")
+    return parse(TranslateRequest, fields)
+
+
 @router.get("/usage", openapi_extra=openapi_query(UsageRequest), responses=ERRORS)
 @router.post("/usage", openapi_extra=openapi_body(UsageRequest), responses=ERRORS)
 async def usage(request: Request, service: ServicesDependency) -> Usage:
@@ -139,11 +139,6 @@ def _supported(name: str, code: str | None) -> str:
     if code is None:
         raise UnsupportedLanguageError(f"Value for '{name}' not supported.")
     return code
-
-
-def _as_source(code: str) -> str:
-    """Return DeepL's code of a source language, which has no variants: `zh-Hant` -> `ZH`."""
-    return languages.parse(code).language.upper()
 
 
 def _options(body: TranslateRequest) -> TranslationOptions:
@@ -171,3 +166,8 @@ def _translated(
         billed_characters=len(text),
         model_type_used=model_type and model_type.removeprefix("prefer_"),
     )
+
+
+def _as_source(code: str) -> str:
+    """Return DeepL's code of a source language, which has no variants: `zh-Hant` -> `ZH`."""
+    return languages.parse(code).language.upper()

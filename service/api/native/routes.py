@@ -184,13 +184,6 @@ def _response(body: TranslateRequest, translations: list[Translation]) -> Transl
     )
 
 
-def _finish(sentence: TranslatedSentence) -> Finish:
-    """Return the value of `finish` for a sentence; see `SentenceDetails`."""
-    if sentence.finish_reason is FinishReason.LENGTH:
-        return "length"
-    return sentence.recovery or "end"
-
-
 def _details(translation: Translation, with_alignment: bool) -> list[SentenceDetails]:
     if translation.problem:
         text = translation.text
@@ -220,3 +213,10 @@ def _details(translation: Translation, with_alignment: bool) -> list[SentenceDet
             detail.alignment = alignment.weights.astype(float).round(3).tolist()
         details.append(detail)
     return details
+
+
+def _finish(sentence: TranslatedSentence) -> Finish:
+    """Return the value of `finish` for a sentence; see `SentenceDetails`."""
+    if sentence.finish_reason is FinishReason.LENGTH:
+        return "length"
+    return sentence.recovery or "end"

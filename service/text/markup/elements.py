@@ -68,34 +68,9 @@ def parse(
     return parser.finish()
 
 
-def _segment_parts(stream: list[Token], kind: Kind) -> dict[str, TagKind | None]:
-    """Return the inline elements in the segments of XLIFF and TMX, by name with prefix."""
-    if kind == "html" or not any(
-        _HAS_SEGMENTS.match(f"{_local(token.name)} {token.attributes}") for token in stream
-    ):
-        return {}
-    names = {token.name for token in stream}
-    return {name: _IN_SEGMENT[_local(name)] for name in names if _local(name) in _IN_SEGMENT}
-
-
 def _local(name: str) -> str:
     """Return a name without its prefix."""
     return name.rpartition(":")[2]
-
-
-def _inline_names(stream: list[Token], kind: Kind) -> frozenset[str]:
-    """Return the names of inline elements: in XML, those that are directly beside text somewhere."""
-    if kind == "html":
-        return INLINE
-    inline: set[str] = set()
-    for previous, token, following in zip(
-        [None, *stream], stream, [*stream[1:], None], strict=False
-    ):
-        neighbour = following if token.kind == "close" else previous
-        is_tag = token.kind in ("open", "close", "void")
-        if is_tag and neighbour is not None and neighbour.kind == "text" and neighbour.raw.strip():
-            inline.add(token.name)
-    return frozenset(inline)
 
 
 class _Parser:
@@ -175,6 +150,31 @@ class _Parser:
             self.pieces.append(self._raw(self.first, first))
         self.pieces.append(self._raw(first, end))
         self.first, self.builder = end, RunBuilder()
+
+
+def _segment_parts(stream: list[Token], kind: Kind) -> dict[str, TagKind | None]:
+    """Return the inline elements in the segments of XLIFF and TMX, by name with prefix."""
+    if kind == "html" or not any(
+        _HAS_SEGMENTS.match(f"{_local(token.name)} {token.attributes}") for token in stream
+    ):
+        return {}
+    names = {token.name for token in stream}
+    return {name: _IN_SEGMENT[_local(name)] for name in names if _local(name) in _IN_SEGMENT}
+
+
+def _inline_names(stream: list[Token], kind: Kind) -> frozenset[str]:
+    """Return the names of inline elements: in XML, those that are directly beside text somewhere."""
+    if kind == "html":
+        return INLINE
+    inline: set[str] = set()
+    for previous, token, following in zip(
+        [None, *stream], stream, [*stream[1:], None], strict=False
+    ):
+        neighbour = following if token.kind == "close" else previous
+        is_tag = token.kind in ("open", "close", "void")
+        if is_tag and neighbour is not None and neighbour.kind == "text" and neighbour.raw.strip():
+            inline.add(token.name)
+    return frozenset(inline)
 
 
 def _cut_between_elements(run: Run) -> list[Run]:

@@ -147,11 +147,6 @@ _WORDS = re.compile(
 """Words in scripts without spaces: parts of placeholders, or `word` if they only touch one."""
 
 
-def _separated(text: str) -> str:
-    """Replace each letter of words that may touch a placeholder by a punctuation mark."""
-    return _WORDS.sub(lambda match: "。" * len(match["word"]) if match["word"] else match[0], text)
-
-
 class Tokens(Parameters):
     """The parameter of the rule."""
 
@@ -195,3 +190,8 @@ class Placeholders(Rule):
         if not text.isascii() and _IS_UNSPACED.search(text):
             text = _separated(text)
         return run.protecting(match.span() for match in PLACEHOLDER.finditer(text))
+
+
+def _separated(text: str) -> str:
+    """Replace each letter of words that may touch a placeholder by a punctuation mark."""
+    return _WORDS.sub(lambda match: "。" * len(match["word"]) if match["word"] else match[0], text)
