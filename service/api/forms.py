@@ -11,6 +11,8 @@ from service.errors import InvalidRequestError, quoted
 
 MAX_FIELDS = 4096
 """Limit on the fields of a form or a query; each text of a list counts."""
+MAX_PART_HEAD_BYTES = 4096
+"""Limit on the header fields of a part of a form: 1 MB of parameters would block all threads for 0.2 s."""
 _EMPTY = ("", None)
 _LISTS = (
     *("q", "text", "ignore_tags"),
@@ -123,6 +125,10 @@ def multipart(body: bytes, boundary: str) -> Fields:
 def _part(part: bytes) -> tuple[str, str]:
     """Return the name and value of a part."""
     head, separator, value = (b"\r\n" + part).partition(b"\r\n\r\n")
+    if len(head) > MAX_PART_HEAD_BYTES:
+        raise _unreadable(
+            f"the header fields of a part have {len(head)} bytes, the limit is {MAX_PART_HEAD_BYTES}"
+        )
     fields = _header_fields(head.decode())
     disposition = fields.get("content-disposition", ("", {}))[1]
     if not separator or "name" not in disposition:

@@ -63,6 +63,7 @@ def test_a_truncated_multipart_form_is_refused() -> None:
         (b"--b\r\nx\r\n--b--", "a part has no name"),
         (PART % (b'q"; filename*="a', b"") + b"--b--", "a part is a file"),
         (PART % (b"a", b"") * 4097 + b"--b--", "the form has 4097 fields, the limit is 4096"),
+        (PART % (b"a" * 4096, b"") + b"--b--", "of a part have 4137 bytes, the limit is 4096"),
         (
             PART.replace(b"\r\n\r\n", b"\r\ncontent-type: text/plain; charset=utf-16\r\n\r\n")
             % (b"q", b"a")
