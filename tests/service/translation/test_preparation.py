@@ -66,6 +66,17 @@ def test_a_text_that_is_nested_too_deeply_fails_alone(models: ModelSet) -> None:
     assert "nested 101 deep, the limit is 100" in second.problem
 
 
+class Gate:
+    """Holds a thread until it may go on."""
+
+    def __init__(self) -> None:
+        self.asked, self.goes_on = threading.Event(), threading.Event()
+
+    def hold(self) -> None:
+        self.asked.set()
+        assert self.goes_on.wait(60)
+
+
 PAGE = ["Die alte Frau wartet. " * 300]
 """Prepared by a thread of its own."""
 
@@ -85,21 +96,16 @@ def test_preparation_ends_at_the_deadline(
 def test_preparation_ends_when_its_request_is_cancelled(
     models: ModelSet, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked, goes_on = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        asked.set()
-        assert goes_on.wait(60)
-
-    encoded = spied(models, monkeypatch, hold)
+    gate = Gate()
+    encoded = spied(models, monkeypatch, gate.hold)
 
     async def begin_and_cancel() -> None:
         task = asyncio.create_task(models.translate(PAGE, "de", "en", OPTIONS, 60))
-        assert await asyncio.to_thread(asked.wait, 10)
+        assert await asyncio.to_thread(gate.asked.wait, 60)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        goes_on.set()
+        gate.goes_on.set()
         await asyncio.to_thread(models.models[0].translator._threads.shutdown)
 
     asyncio.run(begin_and_cancel())
@@ -110,29 +116,28 @@ def test_preparation_ends_when_its_request_is_cancelled(
 def test_long_texts_are_prepared_one_at_a_time_unless_cancelled(
     models: ModelSet, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked, goes_on, at_once = threading.Event(), threading.Event(), list[int]()
+    gate, at_once = Gate(), list[int]()
     lock, preparing = threading.Lock(), set[int]()
 
     def hold() -> None:
         with lock:
             preparing.add(threading.get_ident())
             at_once.append(len(preparing))
-        asked.set()
-        assert goes_on.wait(60)
+        gate.hold()
 
     encoded = spied(models, monkeypatch, hold)
 
     async def run() -> None:
         pages = [models.translate(PAGE, "de", "en", OPTIONS, 60) for _ in range(20)]
         first, *others = [asyncio.create_task(page) for page in pages]
-        assert await asyncio.to_thread(asked.wait, 10)
+        assert await asyncio.to_thread(gate.asked.wait, 60)
         for task in others:
             task.cancel()
         assert all(
             isinstance(one, BaseException)
             for one in await asyncio.gather(*others, return_exceptions=True)
         )
-        goes_on.set()
+        gate.goes_on.set()
         await first
 
     asyncio.run(run())
@@ -144,22 +149,17 @@ def test_long_texts_are_prepared_one_at_a_time_unless_cancelled(
 def test_a_long_text_that_would_be_prepared_too_late_is_refused(
     models: ModelSet, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked, goes_on = threading.Event(), threading.Event()
+    gate = Gate()
     models.models[0].translator._backlog.measured(len(PAGE[0]), 10.0)
-
-    def hold() -> None:
-        asked.set()
-        assert goes_on.wait(60)
-
-    encoded = spied(models, monkeypatch, hold)
+    encoded = spied(models, monkeypatch, gate.hold)
 
     async def run() -> None:
         first = asyncio.create_task(models.translate(PAGE, "de", "en", OPTIONS, 60))
-        assert await asyncio.to_thread(asked.wait, 10)
+        assert await asyncio.to_thread(gate.asked.wait, 60)
         with pytest.raises(QueueFullError, match=r"about 20\.\d s to read the text") as refused:
             await models.translate(PAGE, "de", "en", OPTIONS, 20)
         assert refused.value.retry_after == pytest.approx(20, rel=0.1)
-        goes_on.set()
+        gate.goes_on.set()
         await first
 
     asyncio.run(run())
