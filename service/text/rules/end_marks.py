@@ -23,6 +23,8 @@ class EndMarks(Rule):
 
     def restore(self, source: Run, translation: Run) -> Run:
         """Replace the final mark of the translation, in the script in which it is written."""
+        if source.text[-1:] == translation.text[-1:] in ".!?":
+            return translation
         wanted = _SINGLE_MARK.search(source.text)
         written = _SINGLE_MARK.search(translation.text)
         if wanted is None or written is None or translation.is_protected(written.start()):

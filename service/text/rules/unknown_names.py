@@ -18,7 +18,7 @@ from service.text.run import Run
 _CAPITALIZED = regex.compile(
     r"""
     (?<![\p{L}\p{M}\p{N}_'’.-])
-    \p{Lu} (?: \p{Ll}\p{L}++ | (?<capitals>\p{Lu}++) )
+    \p{Lu} (?: \p{Ll}\p{L}++ | \p{Lu}++ )
     (?! [\p{L}\p{M}\p{N}_-] | ['’]\p{L}{2} )  # one letter after an apostrophe may be an ending: Anna's
     """,
     regex.VERBOSE,
@@ -91,18 +91,15 @@ class UnknownNames(Rule):
 
     def _lost_names(self, source: Run, translation: Run) -> set[str]:
         """Return the names that a translation lacks."""
-        matches = list(_CAPITALIZED.finditer(source.text))
-        has_capitals = any(match["capitals"] for match in matches)
-        folded = set(map(str.casefold, translation.words)) if has_capitals else ()
+        words = _CAPITALIZED.findall(source.text)
         missing = [
-            match[0]
-            for match in matches
-            if not (
-                _is_among(folded, match[0])
-                if match["capitals"]
-                else match[0].removesuffix("s") in translation.text
-            )
+            word
+            for word in words
+            if not word.isupper() and word.removesuffix("s") not in translation.text
         ]
+        if capitals := [word for word in words if word.isupper()]:
+            folded = set(map(str.casefold, translation.words))
+            missing += [word for word in capitals if not _is_among(folded, word)]
         rare = [word for word in missing if word not in self._translated]
         lost = {word for word in rare if _NUMERAL.fullmatch(word)}
         doubtful = [word for word in rare if not self._known.knows(word)]
