@@ -74,7 +74,7 @@ _WITH_HASHTAGS = regex.compile(f"(?:{_SYMBOL}|{HASHTAG})(?:[ \t\u00a0]*+(?:{_SYM
 _OPENS = re.compile(r"""[(\[{„«‹‚]\Z|(?<![^\s(\[])["'“‘»›]\Z""")
 """A mark that directly precedes words."""
 _ENDS_LINE = re.compile(r"\s*?(?:\n|\Z)")
-_SPACES = " \t\u00a0"
+_SPACES, _LINE_BREAKS = " \t\u00a0", "\n\r\v\f\x85\u2028\u2029"
 
 
 class Symbols(Rule):
@@ -135,7 +135,9 @@ def _extraction(match: regex.Match[str]) -> tuple[Place, str, str]:
         begin -= 1
     while end < match.endpos and text[end] in _SPACES:
         end += 1
-    if not text[begin - 1 : begin].strip():  # between lines: line breaks after it stay there
+    if (
+        begin == 0 or text[begin - 1] in _LINE_BREAKS
+    ):  # between lines: line breaks after it stay there
         while end < match.endpos and text[end].isspace():
             end += 1
     lead, trail = text[begin:first], text[last:end]
