@@ -93,7 +93,7 @@ async def detect(
 @router.get("/languages", response_model=list[Language], responses=UNREADY)
 async def list_languages(models: ModelsDependency) -> Response:
     """List the source languages, each with its targets."""
-    loaded = tuple(one.loaded is not None for one in models.described)
+    loaded = tuple(model.loaded is not None for model in models.described)
     known = _listed.get(models)
     if known is None or known[0] != loaded:
         known = _listed[models] = (

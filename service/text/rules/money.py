@@ -102,28 +102,28 @@ class Money:
     def read(self, text: str, *, scaled: bool = True) -> Amounts:
         """Return the amounts of a text; with `scaled`, 3 million is 3000000."""
         numbers = list(self._figures.numbers(text, scaled=scaled))
+        # these grow by the marks
         spans = [(number.begin, number.end) for number in numbers]
-        """Those of the numbers with the marks beside them."""
         owners: list[tuple[int, _Mark]] = []
-        taken: set[int] = set()
+        marked: set[int] = set()
         amounts = Amounts()
         for mark in self._marks(text):
-            beside = self._beside(text, numbers, mark, taken)
-            if not beside:
+            neighbours = self._neighbours(text, numbers, mark, marked)
+            if not neighbours:
                 amounts.add_lone(mark)
                 continue
-            own, *others = beside
-            if mark.kind == "name" and own in taken:
+            owner, *others = neighbours
+            if mark.kind == "name" and owner in marked:
                 continue  # $5 dollars
-            amounts.add(mark, numbers[own])
+            amounts.add(mark, numbers[owner])
             amounts.add_possible(mark, [numbers[index] for index in others])
-            spans[own] = min(mark.begin, spans[own][0]), max(mark.end, spans[own][1])
-            owners.append((own, mark))
-            taken.add(own)
-        for own, mark in owners:
-            steps = (-1, 1) if mark.begin < numbers[own].begin else (-1,)
+            spans[owner] = min(mark.begin, spans[owner][0]), max(mark.end, spans[owner][1])
+            owners.append((owner, mark))
+            marked.add(owner)
+        for owner, mark in owners:
+            steps = (-1, 1) if mark.begin < numbers[owner].begin else (-1,)
             for step in steps:
-                joined = self._joined(text, spans, own, step, taken)
+                joined = self._joined(text, spans, owner, step, marked)
                 amounts.add_possible(mark, (numbers[index] for index in joined))
         return amounts
 
@@ -157,13 +157,13 @@ class Money:
         for match in self._name.finditer(text):
             yield _Mark(*match.span(), sorted(self._names.get(match[0].casefold(), ())), "name")
 
-    def _beside(
-        self, text: str, numbers: Sequence[Number], mark: _Mark, taken: Set[int]
+    def _neighbours(
+        self, text: str, numbers: Sequence[Number], mark: _Mark, marked: Set[int]
     ) -> list[int]:
         """Return the numbers beside a mark, as indices; the first is the one that it most likely belongs to.
 
-        That is one without a space between, otherwise one that is not taken by another mark, otherwise the
-        one on the side on which the language has it.
+        That is one without a space between, otherwise one without another mark, otherwise the one on the
+        side on which the language has it.
         """
         after = bisect_left(numbers, mark.end, key=_begin)
         before = after - 1
@@ -173,19 +173,19 @@ class Money:
         if after < len(numbers) and _matches(_BEFORE_NUMBER, text, mark.end, numbers[after].begin):
             gaps[after] = numbers[after].begin - mark.end
         usual = after if self._sign_is_first else before
-        return sorted(gaps, key=lambda index: (gaps[index] > 0, index in taken, index != usual))
+        return sorted(gaps, key=lambda index: (gaps[index] > 0, index in marked, index != usual))
 
     def _joined(
-        self, text: str, spans: Sequence[tuple[int, int]], own: int, step: int, taken: Set[int]
+        self, text: str, spans: Sequence[tuple[int, int]], owner: int, step: int, marked: Set[int]
     ) -> Iterator[int]:
         """Yield the numbers before or after one with a mark that may share it: 5, 10 in 5 to 10 €."""
-        at, following = own, own + step
-        while 0 <= following < len(spans) and following not in taken:
-            first, last = sorted((at, following))
+        index, following = owner, owner + step
+        while 0 <= following < len(spans) and following not in marked:
+            first, last = sorted((index, following))
             if not _matches(self._joins, text, spans[first][1], spans[last][0]):
                 break
             yield following
-            at, following = following, following + step
+            index, following = following, following + step
 
 
 _begin = attrgetter("begin")

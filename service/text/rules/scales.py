@@ -83,7 +83,8 @@ class Scales:
         text = format_compact_decimal(
             amount, format_type="long", locale=self._locale, fraction_digits=_MOST_DECIMALS
         )
-        return text if [(0, len(text), value)] == [one[:3] for one in self.find(text)] else None
+        is_read_back = [scaled[:3] for scaled in self.find(text)] == [(0, len(text), value)]
+        return text if is_read_back else None
 
     @property
     def are_known(self) -> bool:
