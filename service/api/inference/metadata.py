@@ -1,9 +1,12 @@
 """Health and metadata of the Open Inference Protocol under /v2, as clients of KServe and Triton use them."""
 
+import re
 from http import HTTPStatus
 from typing import Annotated
+from urllib.parse import unquote
 
 from fastapi import APIRouter, Path
+from pydantic import AfterValidator
 from starlette.exceptions import HTTPException
 
 from service.api import health
@@ -20,6 +23,7 @@ from service.api.inference.schemas import (
     ServerReady,
     TensorMetadata,
 )
+from service.api.middleware.targets import is_needlessly_encoded
 from service.errors import EngineDeadError, ModelUnavailableError
 from service.models.model_set import ModelSet
 
@@ -28,7 +32,15 @@ _UNREADY = documented(InferenceError, 503)
 _UNKNOWN = documented(InferenceError, 404, 503)
 ONE = "1"
 """The version of every model."""
-ModelName = Annotated[str, Path(description="Name of the model.")]
+
+
+def _with_slashes(name: str) -> str:
+    """Decode a name with encoded slashes, which `middleware.targets` leaves encoded, as in other paths."""
+    rest = re.sub("%2F", "", name, flags=re.IGNORECASE)
+    return name if rest == name or is_needlessly_encoded(rest) else unquote(name)
+
+
+ModelName = Annotated[str, Path(description="Name of the model."), AfterValidator(_with_slashes)]
 ModelVersion = Annotated[str, Path(description="Always 1.")]
 
 

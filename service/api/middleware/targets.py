@@ -46,6 +46,11 @@ class Targets:
         await self.app(scope, receive, send_head)
 
 
+def is_needlessly_encoded(path: str) -> bool:
+    """Return whether a path has percent-encoded characters that need no encoding, or slashes."""
+    return bool(_NEEDLESS.search(path))
+
+
 def _paths_of(scope: Scope) -> tuple[str, str]:
     """Return the path for routing, and its percent-encoded form.
 
@@ -56,7 +61,7 @@ def _paths_of(scope: Scope) -> tuple[str, str]:
     if not raw_path:
         return _normalized(scope["path"]), ""
     normalized = _normalized(raw_path.decode("latin-1"))
-    return normalized if _NEEDLESS.search(normalized) else unquote(normalized), normalized
+    return normalized if is_needlessly_encoded(normalized) else unquote(normalized), normalized
 
 
 def _normalized(path: str) -> str:

@@ -97,6 +97,21 @@ def test_detection_and_metadata_do_not_depend_on_loaded_models(folder: Path) -> 
         assert states(client)["nl"] == "loaded"
 
 
+def test_a_model_whose_name_has_a_slash_has_a_path(folder: Path) -> None:
+    add(folder, "de", name="org/100% de")
+    tensor = {"name": "text", "shape": [1], "datatype": "BYTES", "data": [TEXT]}
+    with started(settings_of(folder)) as client:
+        path = "/v2/models/org%2F100%25%20de"
+        assert client.get(path).json()["name"] == "org/100% de"
+        assert client.get(path.replace("org", "%6Frg")).status_code == 404  # hidden from a proxy
+        answer = client.post(
+            f"{path}/versions/1/infer",
+            json={"inputs": [tensor], "parameters": {"source": "de", "target": "en"}},
+        )
+    assert answer.json()["model_name"] == "org/100% de"
+    assert answer.json()["outputs"][0]["data"] == [TRANSLATION]
+
+
 def test_preloaded_models_are_ready_with_the_service(folder: Path) -> None:
     with started(settings_of(folder, preload="tiny-nl,tiny-fr")) as client:
         assert states(client) == {"fr": "loaded", "it": "unloaded", "nl": "loaded"}
