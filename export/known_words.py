@@ -85,7 +85,8 @@ def known_words(
         parts = {
             word for word in words if counts_of_words[word] >= MIN_COUNT and len(word) >= MIN_PART
         }
-        known = KnownWords((), parts, profile(code).compound_links)
+        language = profile(code)
+        known = KnownWords((), parts, language.compound_links, language.noun_endings)
         other_words = (words | known_as_words) - parts
         table[code] = {
             "part": parts,

@@ -22,7 +22,6 @@ Many names are a word and a letter (Hause, Hauske), and few of them are long.
 MAX_LETTERS = 40
 """Longer words are never names, so they count as known."""
 MAX_PARTS = 3
-_INFLECTIONS = ("", "s", "es")
 _UMLAUTS = (("ä", "ae"), ("ö", "oe"), ("ü", "ue"))
 
 
@@ -33,7 +32,11 @@ class KnownWords:
     """
 
     def __init__(
-        self, words: Iterable[str], parts: Iterable[str] = (), links: Iterable[str] = ()
+        self,
+        words: Iterable[str],
+        parts: Iterable[str] = (),
+        links: Iterable[str] = (),
+        endings: Iterable[str] = ("s", "es"),
     ) -> None:
         """Hash the words.
 
@@ -41,13 +44,14 @@ class KnownWords:
             words: case-folded words; a string may have several, separated by spaces.
             parts: more such words, which may be inflected and be parts of compounds.
             links: what may link two parts of a compound; if empty, the language has no compounds.
+            endings: what inflected forms may end with.
         """
         # joined, because one large string is faster than many small ones
         folded = _without_umlauts(" ".join(parts))
         self._letters = _letters(folded)
         self._words = _hashes(_without_umlauts(" ".join(words)).split())
         self._parts = _hashes(folded.split())
-        self._links = tuple(links)
+        self._links, self._endings = tuple(links), ("", *endings)
 
     @classmethod
     def read(cls, path: Path) -> dict[str, Self]:
@@ -69,7 +73,12 @@ class KnownWords:
                 )
             words_by_language.setdefault(code, {"word": [], "part": []})[kind].append(words)
         return {
-            code: cls(kinds["word"], kinds["part"], profile(code).compound_links)
+            code: cls(
+                kinds["word"],
+                kinds["part"],
+                profile(code).compound_links,
+                profile(code).noun_endings,
+            )
             for code, kinds in words_by_language.items()
         }
 
@@ -131,7 +140,7 @@ class KnownWords:
         return any(len(stem) >= MIN_PART and _has(self._parts, stem) for stem in stems)
 
     def _is_form(self, word: str) -> bool:
-        stems = (word.removesuffix(end) for end in _INFLECTIONS if word.endswith(end))
+        stems = (word.removesuffix(end) for end in self._endings if word.endswith(end))
         return any(len(stem) >= MIN_PART and _has(self._parts, stem) for stem in stems)
 
 

@@ -90,6 +90,8 @@ class Language:
     """Words between the two numbers of a range: 5 to 10."""
     compound_links: Links = ()
     """Possible links between the parts of a compound word: "", s (Gast-haus, Amt-s-gericht)."""
+    noun_endings: Links = ("s", "es")
+    """Endings of inflected nouns: Regel-n."""
     speech_tags: Words = frozenset()
     """Words that continue a sentence after a quotation that ends like a sentence: "…!" he said."""
 

@@ -45,6 +45,14 @@ def test_typos_can_be_told_from_words() -> None:
     assert not any(GERMAN.knows(word) for word in ("Gerichht", "Verhadlung", "Holtkamp"))
 
 
+def test_endings_depend_on_the_language(tmp_path: Path) -> None:
+    path = tmp_path / "words.tsv"
+    path.write_text("de\tpart\tregel\nen\tpart\tregel\n", encoding="utf-8")
+    known = KnownWords.read(path)
+    assert [known[code].knows("Regeln") for code in ("de", "en")] == [True, False]
+    assert [known[code].knows("Regels") for code in ("de", "en")] == [True, True]
+
+
 def test_a_language_without_links_has_no_compounds() -> None:
     assert "Hausboot" not in KnownWords((), PARTS)
 
