@@ -11,12 +11,19 @@ from service.text.rules.figures import BLANKS, NUMBER
 from service.text.rules.rule import Rule, Setting
 from service.text.run import Run
 
-_PREFIX = "(?:da|[fpnµμmcdhkMGTP]|[KMGT]i)?"
-_WITH_PREFIX = "g|l|L|m|A|B|bit|J|N|Pa|V|VA|W|Wh|Hz|cal|eV"
-_SYMBOL = rf"(?:{_PREFIX}(?:{_WITH_PREFIX})|K[Bb]|ha|t|bar|dB|h|min|[fpnµμm]?s)[²³]?"
-_UNIT = regex.compile(  # words for units of time differ between languages, unless they are divisors
-    rf"(?<=\p{{Nd}})[{BLANKS}](?!(?:h|min|s)\b)(?<symbol>{_SYMBOL}(?:/{_SYMBOL})?)(?!\w|/\p{{L}}|-)"
+_PREFIX = "(?:[nµμmcdhkMGTP]|[KMGT]i)"
+_WITH_PREFIX = "g|l|L|m|bit|J|N|Pa|V|VA|W|Wh|Hz|cal|eV"
+_SYMBOL = rf"(?:{_PREFIX}?(?:{_WITH_PREFIX})|{_PREFIX}[AB]|K[Bb]|t|dB|h|min|[nµμm]?s)[²³]?"
+"""Not those that are also words: dag, dal, pm, bar, ha, and A at the beginning of a title."""
+_IS_NO_TIME = (
+    r"(?!(?:h|min|s)\b)"  # between languages, units of time differ, unless they are divisors
 )
+_QUOTIENT = rf"(?<symbol>{_SYMBOL}(?:/{_SYMBOL})?)(?!\w|/\p{{L}})"
+_UNIT = regex.compile(
+    rf"(?<=\p{{Nd}})[{BLANKS}]{_IS_NO_TIME}{_QUOTIENT}(?![-'’])"  # not 2014 l'Italia
+)
+_WRITTEN = regex.compile(rf"(?<=\p{{Nd}})[{BLANKS}]?+{_IS_NO_TIME}{_QUOTIENT}")
+"""A symbol in a translation, which may have an ending: 5 km-re."""
 
 _MAY_HOLD_ONE = re.compile(rf"\d[{BLANKS}]")
 """A fast check: most sentences have no such number."""
@@ -45,7 +52,8 @@ class Units(Rule):
         """Check that a translation has each symbol after a number as often as its source."""
         if not self._is_active or _MAY_HOLD_ONE.search(source.text) is None:
             return True
-        return _symbols(source) <= _symbols(translation)
+        found = _symbols(_UNIT, source)
+        return not found or found <= _symbols(_WRITTEN, translation)
 
     def protect(self, run: Run, translation: Run) -> Run:
         """Protect the symbols together with their numbers."""
@@ -58,5 +66,5 @@ class Units(Rule):
         )
 
 
-def _symbols(run: Run) -> Counter[str]:
-    return Counter(match["symbol"] for match in _UNIT.finditer(run.text))
+def _symbols(pattern: regex.Pattern[str], run: Run) -> Counter[str]:
+    return Counter(match["symbol"] for match in pattern.finditer(run.text))

@@ -18,7 +18,9 @@ RULE = Units(profile("pl"), profile("fr"))
         ("Weź 200 g mąki.", "Prends 200 G de farine.", False),
         ("Weź 200 g mąki.", "Prends 200 fleurs.", False),
         ("Lina 100 m, 2 m", "Corde de 100 m, 2 mille", False),
-        ("2,5 ha ziemi", "2,5\u00a0ha de terre", True),
+        ("2,5 kg ziemi", "2,5\u00a0kg de terre", True),
+        ("2,5 kg ziemi", "2,5kg de terre", True),
+        ("Jest 5 km stąd.", "5 km-re van.", True),
         ("Jedzie 80 km/h.", "Elle roule à 80 km.", False),
         ("Daje 10 l/min.", "Elle donne 10 l/min.", True),
         ("Ma 16 GB i 500 MB.", "Il a 16 GB et 500 GB.", False),
@@ -33,6 +35,27 @@ def test_the_symbol_of_a_unit_must_be_in_the_translation(
     source: str, translation: str, came_through: bool
 ) -> None:
     assert RULE.came_through(Run(source), Run(translation)) is came_through
+
+
+@pytest.mark.parametrize(
+    ("languages", "source", "translation"),
+    [
+        ("en de", "We meet at 5 pm.", "Wir treffen uns um 17:00 Uhr."),
+        ("en de", "There are 3 bar stools.", "Es gibt 3 Barhocker."),
+        ("en de", "Chapter 3 A New Hope", "Kapitel 3 Eine neue Hoffnung"),
+        ("en de", "Add 5 fl oz.", "150 ml dazugeben."),
+        ("it en", "Nel 2014 ha vinto.", "In 2014 she won."),
+        ("it en", "Nel 2014 l'Italia ha vinto.", "In 2014, Italy won."),
+        ("fr en", "En 2014 l’équipe a gagné.", "In 2014, the team won."),
+        ("sv en", "Jag stannar 1 dag.", "I am staying for 1 day."),
+    ],
+)
+def test_words_that_look_like_symbols_may_be_translated(
+    languages: str, source: str, translation: str
+) -> None:
+    rule = Units(*map(profile, languages.split()))
+    assert rule.came_through(Run(source), Run(translation))
+    assert rule.protect(Run(source), Run(translation)) == Run(source)
 
 
 @pytest.mark.parametrize("languages", [("pl", "ru"), ("zh", "fr"), ("ja", "ko"), ("", "fr")])
