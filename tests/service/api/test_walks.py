@@ -29,7 +29,7 @@ EVENTS = {
     "stop": 2,
     "pause": 2,
     "break": 1,
-    "fault": 1,
+    "fault": 3,
 }
 HEAD_CODES = {400: "request_incomplete", 408: "head_too_slow", 429: "queue_full", 503: "not_ready"}
 """The codes that errors without a body can have."""
@@ -47,7 +47,7 @@ class Walk:
         self.stopping: asyncio.Future[None] | None = None
         self.had_faults = self.were_bundles_broken = self.was_paused = False
         self.was_unready = self.was_stopped = False
-        chosen = {name: one for name, one in EVENTS.items() if rng.random() < 0.3}
+        chosen = {name: one for name, one in EVENTS.items() if rng.random() < 0.4}
         self.events = chosen | {"send": 20, "turns": 8, "time": 8}
 
     async def run(self) -> None:
