@@ -30,7 +30,8 @@ _ENDS_WINDOWS_PATH = rf"\s:*?\"<>|,;{_WIDE_MARKS}"
 _AROUND_OPTIONS = {'"': '"', "'": "'", "(": ")", "„“": "“”", "‚‘": "‘’", "«": "»", "»": "«"}
 _MEDIA_SUBTYPES = (  # those that are most common, and others with a mark or digit: audio/mp4, image/svg+xml
     "plain|html|css|csv|xml|javascript|markdown|calendar|vtt|png|jpeg|gif|webp|bmp|avif|tiff"
-    r"|mpeg|ogg|opus|aac|flac|wav|webm|quicktime|[a-z]++\d[a-z\d]*+"
+    r"|mpeg|ogg|opus|aac|flac|wav|webm|quicktime|json|pdf|zip|gzip|yaml|wasm|msword|rtf"
+    r"|woff|ttf|otf|[a-z]++\d[a-z\d]*+"
 )
 
 # possessive quantifiers and lookbehinds, so that a long word is not tried from each of its letters
@@ -68,8 +69,8 @@ KINDS = {
     """,
     "media type": rf"""
         (?<![\w/.-])
-        (?: (?:application|multipart|font)/[a-z][a-z0-9]*             # application/json
-          | (?:audio|image|text|video)/                              # but not audio/music
+        (?: multipart/[a-z]+
+          | (?:application|audio|font|image|text|video)/             # but not font/size
             (?: {_MEDIA_SUBTYPES} | \* | [a-z][a-z0-9]*(?=[.+-][a-z0-9]) )
         )
         (?:[.+-][a-z0-9]++)*+ (?![\w/])                              # image/svg+xml

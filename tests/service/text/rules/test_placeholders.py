@@ -55,6 +55,8 @@ def protected(text: str) -> list[str]:
             "Ein audio/mp4, application/x-www-form-urlencoded, kein audio/musik, text/bild/x oder a/b",
             ["audio/mp4", "application/x-www-form-urlencoded"],
         ),
+        ("Die font/size, das application/form, als application/pdf", ["application/pdf"]),
+        ("Als multipart/mixed oder font/woff2", ["multipart/mixed", "font/woff2"]),
         ("Mit @bund/paket-eins und @a-b/c, @anna/Max", ["@bund/paket-eins", "@a-b/c", "@anna"]),
         ("Öffne lied.mp3, BRIEF.PDF und java.util.List", ["lied.mp3", "BRIEF.PDF", "java.util.List"]),
         ("Ja.Ich, Anna.Weber, 10.30pm, um 5.Und, ca.10.000 Euro", []),
