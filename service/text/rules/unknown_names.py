@@ -24,7 +24,7 @@ _CAPITALIZED = regex.compile(
     regex.VERBOSE,
 )
 """A word of three letters or more with a capital, or one in capitals, if it is not part of a compound."""
-_NUMERAL = regex.compile("[IVX]{2,}")
+_NUMERAL = regex.compile("[VX]|[IVX]{2,}")
 """A Roman numeral: models confuse VII and VIII, even if they have seen both."""
 MIN_LETTERS, MIN_SIMILARITY = 4, 0.6
 """Minimum letters of an imitation, and share of the letters that it has in common with the name, in order."""
@@ -86,7 +86,7 @@ class UnknownNames(Rule):
             for match in _CAPITALIZED.finditer(run.text)
             if (match.start() > 0 and match[0] in kept)
             or match[0] in lost
-            or self._is_name(match[0])
+            or (match[0] not in self._translated and match[0] not in self._known)
         )
 
     def _lost_names(self, source: Run, translation: Run) -> set[str]:
@@ -101,17 +101,14 @@ class UnknownNames(Rule):
             folded = set(map(str.casefold, translation.words))
             missing += [word for word in capitals if not _is_among(folded, word)]
         rare = [word for word in missing if word not in self._translated]
-        lost = {word for word in rare if _NUMERAL.fullmatch(word)}
+        lost = set()
+        if any(map(_NUMERAL.fullmatch, translation.words - source.words)):  # II may become "second"
+            lost = {word for word in rare if _NUMERAL.fullmatch(word)}
         doubtful = [word for word in rare if not self._known.knows(word)]
         lost.update(word for word in doubtful if word not in self._known)
         if doubtful and self._known_targets:
             lost.update(_imitated(doubtful, source, translation, self._known_targets))
         return lost
-
-    def _is_name(self, word: str) -> bool:
-        if word in self._translated:
-            return False
-        return word not in self._known or _NUMERAL.fullmatch(word) is not None
 
 
 def _imitated(

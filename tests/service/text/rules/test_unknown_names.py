@@ -74,10 +74,17 @@ def test_an_imitated_name_is_protected() -> None:
     assert sentence.text[protected.begin : protected.end] == "Komission"
 
 
-def test_roman_numerals_are_demanded_even_if_they_are_known() -> None:
+def test_a_roman_numeral_must_not_become_another_one() -> None:
     rule = UnknownNames(KnownWords(["band", "iii"]))
     assert not rule.came_through(Run("Band III"), Run("Volume II"))
+    assert not rule.came_through(Run("Band III"), Run("Volume V"))
     assert rule.came_through(Run("Band III"), Run("Volume III"))
+
+
+def test_a_roman_numeral_may_become_an_ordinal() -> None:
+    rule = UnknownNames(KnownWords(["band", "iii"]))
+    assert rule.came_through(Run("Band III"), Run("Third volume"))
+    assert rule.protect(Run("Band III"), Run("Third volume")) == Run("Band III")
 
 
 def test_lost_names_are_protected() -> None:
