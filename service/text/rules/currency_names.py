@@ -13,6 +13,7 @@ _WITHOUT_SIGN = ("CHF", "CZK", "DKK", "HUF", "NOK", "PLN", "SEK")
 CODES: dict[str, str] = {
     **dict.fromkeys(_DOLLARS, "$"),
     **{"CNY": "¥", "EUR": "€", "GBP": "£", "INR": "₹", "JPY": "¥", "KRW": "₩", "TRY": "₺"},
+    **{"ILS": "₪", "RUB": "₽", "THB": "฿", "UAH": "₴", "VND": "₫"},
     **{code: code for code in _WITHOUT_SIGN},
 }
 """The sign of each currency by its ISO 4217 code, or the code if it has no sign.

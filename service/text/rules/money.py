@@ -26,7 +26,9 @@ _MARK = regex.compile(
 _SPACES = rf"[{BLANKS}]{{0,2}}+"
 _NO_CENTS = r"(?:[.,][-–—]{1,2})?+"  # 8,– €
 _BEFORE_NUMBER = regex.compile(_SPACES)
-_AFTER_NUMBER = regex.compile(rf"{_NO_CENTS}(?:-|{_SPACES})")  # also 5-€-Schein
+_AFTER_NUMBER = regex.compile(  # also 5-€-Schein, 5 millions de dollars
+    rf"{_NO_CENTS}(?:-|{_SPACES}(?:d[ei][{BLANKS}]|d['’])?+)"
+)
 """What may be between a mark and its number."""
 
 
@@ -85,8 +87,8 @@ class Money:
         self._figures = Figures(language)
         self._names = names(language)
         self._name = regex.compile(
-            rf"(?<![^\W\d_{TOUCHING}])(?:{any_of(self._names)})(?:(?<=[{TOUCHING}])|(?!\w))",
-            regex.IGNORECASE,
+            rf"(?<![^\W\d_{TOUCHING}])(?:{any_of(self._names)})(?:(?<=[{TOUCHING}])|(?!\w{{5}}))",
+            regex.IGNORECASE,  # with an ending, such as dollarilla
         )
         self._joins = regex.compile(
             rf"{_NO_CENTS}{_SPACES}(?:[-–—/]|{any_of(words_between(language))}){_SPACES}",
