@@ -12,6 +12,8 @@ from service.text.rules.rule import Rule, Setting
 from service.text.run import Run
 
 _DIGIT = re.compile("[0-9]")
+_ABBREVIATED = re.compile(r"[0-9][a-z]{2}\b")
+"""A number with what may be a word for a power of ten that CLDR lacks: $5bn."""
 _money = lru_cache(maxsize=256)(Money)
 """Directions share the languages, and looking names up takes 10 ms."""
 
@@ -43,8 +45,16 @@ class Currencies(Rule):
         """
         if not _may_have_amounts(source):
             return True
-        ours = self._source.read(source.unprotected(), scaled=self._scaled)
-        theirs = self._target.read(translation.unprotected(), scaled=self._scaled)
+        text, other = source.unprotected(), translation.unprotected()
+        if self._are_same(text, other, scaled=self._scaled):
+            return True
+        is_abbreviated = _ABBREVIATED.search(text) is not None
+        return is_abbreviated and self._are_same(text, other, scaled=False)
+
+    def _are_same(self, source: str, translation: str, *, scaled: bool) -> bool:
+        """Compare the amounts; with `scaled`, 3 million is 3000000."""
+        ours = self._source.read(source, scaled=scaled)
+        theirs = self._target.read(translation, scaled=scaled)
         lost, new = difference(ours.certain, theirs.certain)
         return lost <= theirs.possible and new <= ours.possible
 

@@ -65,6 +65,7 @@ def test_a_range_may_have_one_sign_or_two(languages: str, one: str, other: str) 
     ("languages", "source", "translation"),
     [
         ("en-de", "$1.5 million", "1,5 Millionen Dollar"),
+        ("en-de", "$5.5bn", "5,5 Mrd. Dollar"),
         ("en-fr", "US$5 million", "5 millions de dollars américains"),
         ("en-fr", "€5 million", "5 millions d'euros"),
         ("en-it", "€5 million", "5 milioni di euro"),
