@@ -130,7 +130,7 @@ def _pattern(word: str) -> str:
 
 
 def _words(language: Language) -> dict[int, set[str]]:
-    """Return a language's words for each power of ten, except single ASCII letters."""
+    """Return a language's words for each power of ten, except single ASCII letters: 2 m."""
     words_of_powers = {power: {word} for power, word in enumerate(language.powers_of_ten, start=1)}
     # Chinese is written in two scripts
     for name in (language.code, f"{language.code.partition('-')[0]}-Hant"):
@@ -144,7 +144,7 @@ def _words(language: Language) -> dict[int, set[str]]:
         for power_of_ten, form in forms:
             match = _FORMAT.match(form.pattern.replace("'", ""))
             word = match[2].strip() if match else ""
-            if match and word and not (len(word) == 1 and word.isascii()):
+            if match and word and not (len(word.removesuffix(".")) == 1 and word.isascii()):
                 power = round(math.log10(int(power_of_ten))) - len(match[1]) + 1
                 words_of_powers.setdefault(power, set()).add(word)
     return words_of_powers

@@ -34,6 +34,8 @@ def came_through(languages: str, source: str, translation: str) -> bool:
         ("de-zh", "2 Millionen Menschen", "200万人"),
         ("de-en", "2,5 Mrd. Euro", "2,500 million euros"),
         ("ru-en", "5 тысяч", "5000"),
+        ("is-en", "Hann er 2 m á hæð.", "He is 2 m tall."),
+        ("fi-en", "Se painaa 5 t.", "It weighs 5 t."),
         ("zh-de", "第12章，共3.5公里", "Kapitel 12, insgesamt 3,5 km"),
         ("ja-en", "2026年11月27日（金）3月", "Friday, November 27, 2026, March"),
         ("de-zh", "am 5. März 2025", "2025年3月5日"),
