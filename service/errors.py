@@ -26,6 +26,7 @@ AttendantError
 """
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 MAX_QUOTED = 60
@@ -93,6 +94,16 @@ class UnsupportedLanguageError(InvalidRequestError):
     """No loaded model has this language, or this direction."""
 
     code = "unsupported_language"
+
+    def __init__(self, message: str, supported: Sequence[str] = ()) -> None:
+        """The full message is `message` and the supported codes, if there are any."""
+        super().__init__(f"{message}, only {', '.join(supported)}" if supported else message)
+        self._message = message
+
+    @property
+    def client_message(self) -> str:
+        """The message without the supported codes, as LibreTranslate's clients expect its exact words."""
+        return self._message
 
 
 class LimitExceededError(InvalidRequestError):

@@ -330,5 +330,5 @@ def _known(
 
 def _unsupported(languages: str, supported: Sequence[str]) -> Unsupported:
     """Return the error for a language or a direction, which lists the supported codes if there are few."""
-    only = f", only {', '.join(supported)}" if len(supported) <= MOST_LISTED else ""
-    return Unsupported(f"{languages} is not supported{only}")
+    listed = supported if len(supported) <= MOST_LISTED else ()
+    return Unsupported(f"{languages} is not supported", listed)

@@ -218,7 +218,7 @@ def test_invalid_options_are_refused(translator: Translator, options: Any, said:
 
 
 def test_errors_are_the_same_as_over_http(translator: Translator, tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedLanguageError, match="fr is not supported"):
+    with pytest.raises(UnsupportedLanguageError, match="fr is not supported, only de, en"):
         translator.translate(TEXT, "de", "fr")
     with pytest.raises(LimitExceededError, match="beam_size parameter must be <= 128"):
         translator.translate(TEXT, "de", "en", beam_size=129)
