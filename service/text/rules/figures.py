@@ -162,12 +162,15 @@ class Figures:
             value = f"{hour}:{minute:02}"
             yield Time(*match.span(), value, value)
 
-    def in_digits(self, text: str) -> str:
-        """Write 3 million as 3000000, and 3 000 000, too, if the language groups digits by spaces."""
+    def in_digits(self, text: str, *, with_endings: bool = False) -> str:
+        """Write 3 million as 3000000, and 3 000 000, too, if the language groups digits by spaces.
+
+        `with_endings`: as in `Scales.find`.
+        """
         if self._groups_by_blanks:
             text = _GROUPED.sub(lambda number: re.sub(rf"[{BLANKS}]", "", number[0]), text)
         parts, start = [], 0
-        for amount in self.scales.find(text):
+        for amount in self.scales.find(text, with_endings=with_endings):
             parts += [text[start : amount.begin], f"{amount.value} "]
             start = amount.end
         return "".join([*parts, text[start:]])

@@ -59,11 +59,13 @@ class Numbers(Rule):
     def _are_alike(self, source: str, translation: str) -> bool:
         """Check for the same numbers, which may be grouped, counted in words, or named as months."""
         months = self._source.months.named(source), self._target.months.named(translation)
-        lost, new = difference(
-            self._source.read(self._source.in_digits(source)),
-            self._target.read(self._target.in_digits(translation)),
-        )
-        return lost <= months[1] - months[0] and new <= months[0] - months[1]
+        ours = self._source.read(self._source.in_digits(source))
+        for with_endings in (False, True):
+            digits = self._target.in_digits(translation, with_endings=with_endings)
+            lost, new = difference(ours, self._target.read(digits))
+            if lost <= months[1] - months[0] and new <= months[0] - months[1]:
+                return True
+        return False
 
     def protect(self, run: Run, translation: Run) -> Run:
         """Protect the numbers; times become 24-hour times if the languages write times differently."""

@@ -8,6 +8,7 @@ which are from the language profiles.
 import math
 from collections.abc import Callable, Iterator
 from decimal import Context, Decimal, localcontext
+from functools import cached_property
 from typing import NamedTuple
 
 import regex
@@ -21,8 +22,11 @@ _BLANK = r"[ \u00a0\u202f]"
 _NUMBER = (
     rf"(?<![^\W{TOUCHING}])(?<![.,])(?P<number>\d{{1,15}}+(?:[.,'’]\d{{1,15}}+){{0,6}}+)(?![-:/]\d)"
 )
+_YEAR = rf"(?:19|20)(?!00)\d\d{_BLANK}"
+"""A year, with which a word for a power of ten has nothing to do: En 2014 mille personnes."""
 _DOT = r"(?:\.(?!\s*+\Z))?+"
 """The dot of an abbreviation; at the end of a text, it ends the sentence."""
+_END, _END_OR_ENDING = r"(?!\w)", r"(?!\w{5})"
 _MOST_WORDS = 4
 """Maximum number of words after a number."""
 _MOST_DECIMALS = 9
@@ -58,14 +62,20 @@ class Scales:
             f"({'|'.join(map(_pattern, sorted(words[power], key=len, reverse=True)))})"
             for power in self._powers
         )
-        word = rf"(?:{groups or '(?!)'})(?:(?<=[{TOUCHING}])|(?!\w))"
-        term = rf"{_NUMBER}(?:(?:(?<![{TOUCHING}]){_BLANK})?+{word}){{1,{_MOST_WORDS}}}+"
+        word = rf"(?:{groups or '(?!)'})(?:(?<=[{TOUCHING}])|{_END})"
+        term = rf"(?!{_YEAR}){_NUMBER}(?:(?:(?<![{TOUCHING}]){_BLANK})?+{word}){{1,{_MOST_WORDS}}}+"
         gap = "" if not language.separates_words else rf"{_BLANK}?+"
-        self._amount = regex.compile(
-            rf"{term}(?:{_BLANK}?+{term})*+(?:(?<=[{TOUCHING}]){gap}{_NUMBER})?+", regex.IGNORECASE
-        )
+        self._amount = rf"{term}(?:{_BLANK}?+{term})*+(?:(?<=[{TOUCHING}]){gap}{_NUMBER})?+"
         part = word.replace(_DOT, r"\.?+")  # within an amount, which may end here
         self._part = regex.compile(rf"{_NUMBER}|{part}", regex.IGNORECASE)
+
+    @cached_property
+    def _amounts(self) -> regex.Pattern[str]:
+        return regex.compile(self._amount, regex.IGNORECASE)
+
+    @cached_property
+    def _amounts_with_endings(self) -> regex.Pattern[str]:
+        return regex.compile(self._amount.replace(_END, _END_OR_ENDING), regex.IGNORECASE)
 
     @property
     def are_shared(self) -> bool:
@@ -91,9 +101,10 @@ class Scales:
         """Whether the language has such words."""
         return bool(self._powers)
 
-    def find(self, text: str) -> Iterator[Scaled]:
-        """Yield the amounts in a text."""
-        for amount in self._amount.finditer(text):
+    def find(self, text: str, *, with_endings: bool = False) -> Iterator[Scaled]:
+        """Yield the amounts in a text; `with_endings`, words may have up to four more letters: milionami."""
+        amounts = self._amounts_with_endings if with_endings else self._amounts
+        for amount in amounts.finditer(text):
             with localcontext(_EXACT):
                 scaled = self._read(text, *amount.span())
             if scaled:
