@@ -11,10 +11,13 @@ from service.text.rules.figures import BLANKS, NUMBER
 from service.text.rules.rule import Rule, Setting
 from service.text.run import Run
 
-_PREFIX = "(?:[nµμmcdhkMGTP]|[KMGT]i)"
-_WITH_PREFIX = "g|l|L|m|bit|J|N|Pa|V|VA|W|Wh|Hz|cal|eV"
-_SYMBOL = rf"(?:{_PREFIX}?(?:{_WITH_PREFIX})|{_PREFIX}[AB]|K[Bb]|t|dB|h|min|[nµμm]?s)[²³]?"
-"""Not those that are also words: dag, dal, pm, bar, ha, and A at the beginning of a title."""
+_SMALL, _LARGE = "[nµμmcdhk]", "(?:[MGTP]|[KMGT]i)"
+_OF_ANY_SIZE = "bit|J|Pa|W|Wh|Hz|cal|eV"
+_SYMBOL = (
+    rf"(?:{_SMALL}?(?:g|l|L|m|N|V|VA|{_OF_ANY_SIZE})|{_LARGE}(?:B|{_OF_ANY_SIZE})|{_SMALL}[AB]"
+    rf"|K[Bb]|t|dB|h|min|[nµμm]?s)[²³]?"
+)
+"""Not those that are also words: dag, dal, pm, bar, ha, TV, TL, and A at the beginning of a title."""
 _IS_NO_TIME = (
     r"(?!(?:h|min|s)\b)"  # between languages, units of time differ, unless they are divisors
 )
