@@ -9,6 +9,7 @@ import regex
 from service.text.languages import NEUTRAL, Language
 from service.text.rules.figures import BLANKS, NUMBER
 from service.text.rules.rule import Rule, Setting
+from service.text.rules.unit_names import spelled_out
 from service.text.run import Run
 
 _SMALL, _LARGE = "[nµμmcdhk]", "(?:[MGTP]|[KMGT]i)"
@@ -45,6 +46,7 @@ class Units(Rule):
     def __init__(self, source: Language = NEUTRAL, target: Language = NEUTRAL) -> None:
         """Set the languages."""
         self._is_active = source.script == target.script == "Latn"
+        self._target = target.code
 
     @classmethod
     def make(cls, setting: Setting) -> Self:
@@ -52,11 +54,15 @@ class Units(Rule):
         return cls(*setting.languages)
 
     def came_through(self, source: Run, translation: Run) -> bool:
-        """Check that a translation has each symbol after a number as often as its source."""
+        """Check that a translation has each symbol, or the unit's name, as often after a number."""
         if not self._is_active or _MAY_HOLD_ONE.search(source.text) is None:
             return True
         found = _symbols(_UNIT, source)
-        return not found or found <= _symbols(_WRITTEN, translation)
+        missing = found - _symbols(_WRITTEN, translation) if found else found
+        return all(
+            count <= len(spelled_out(symbol, self._target).findall(translation.text))
+            for symbol, count in missing.items()
+        )
 
     def protect(self, run: Run, translation: Run) -> Run:
         """Protect the symbols together with their numbers."""

@@ -62,6 +62,24 @@ def test_words_that_look_like_symbols_may_be_translated(
     assert rule.protect(Run(source), Run(translation)) == Run(source)
 
 
+@pytest.mark.parametrize(
+    ("languages", "source", "translation"),
+    [
+        ("de en", "Er trank 5 l Wasser.", "He drank 5 liters of water."),
+        ("de en", "Er trank 5 l Wasser.", "He drank 5 litres of water."),
+        ("de en", "Es wiegt 5 t.", "It weighs 5 tonnes."),
+        ("en de", "a 20 km hike", "eine 20-Kilometer-Wanderung"),
+        ("en pl", "5 kg and 120 m²", "5 kilogramów i 120 metrów kwadratowych"),
+        ("en fi", "It is 5 km away.", "Se on 5 kilometrin päässä."),
+        ("de fr", "5 GB Speicher", "5 gigaoctets de mémoire"),
+    ],
+)
+def test_a_unit_may_be_spelled_out(languages: str, source: str, translation: str) -> None:
+    rule = Units(*map(profile, languages.split()))
+    assert rule.came_through(Run(source), Run(translation))
+    assert not rule.came_through(Run(source), Run("100 miles"))
+
+
 @pytest.mark.parametrize("languages", [("pl", "ru"), ("zh", "fr"), ("ja", "ko"), ("", "fr")])
 def test_languages_in_other_scripts_have_their_own_symbols(languages: tuple[str, str]) -> None:
     source, target = map(profile, languages)
