@@ -7,6 +7,7 @@ from babel.core import Locale
 from babel.numbers import get_currency_name, get_currency_symbol
 
 from service.text.languages import Language, locale
+from service.text.rules.figures import NOUN_COUNTS
 
 _DOLLARS = ("AUD", "CAD", "HKD", "NZD", "SGD", "USD")
 _WITHOUT_SIGN = ("CHF", "CZK", "DKK", "HUF", "NOK", "PLN", "SEK")
@@ -21,8 +22,6 @@ CODES: dict[str, str] = {
 Only those that are traded much: other codes may be words, as in TOP 10.
 """
 SIGN = regex.compile(r"\p{Sc}")
-_COUNTS = (None, 1, 2, 5, 1.5)
-"""Numbers after which languages have different forms of a noun."""
 
 
 def names(language: Language) -> dict[str, set[str]]:
@@ -47,7 +46,7 @@ def _forms(known: Locale | None, code: str) -> set[str]:
     """Return the name of a currency in all its forms, in lower case, and its abbreviation."""
     if known is None:
         return set()
-    forms = [get_currency_name(code, count, known) for count in _COUNTS]
+    forms = [get_currency_name(code, count, known) for count in (None, *NOUN_COUNTS)]
     forms.append(get_currency_symbol(code, known))
     return {form.casefold() for form in forms if SIGN.search(form) is None}
 

@@ -23,7 +23,8 @@ class EndMarks(Rule):
 
     def restore(self, source: Run, translation: Run) -> Run:
         """Replace the final mark of the translation, in the script in which it is written."""
-        if source.text[-1:] == translation.text[-1:] in ".!?":
+        last = source.text[-1:]
+        if last in ".!?" and translation.text.endswith(last):  # most sentences
             return translation
         wanted = _SINGLE_MARK.search(source.text)
         written = _SINGLE_MARK.search(translation.text)

@@ -272,6 +272,10 @@ def _marked_time(language: Language) -> re.Pattern[str]:
     )
 
 
+NOUN_COUNTS = (1, 2, 5, 1.5)
+"""Numbers after which languages have different forms of a noun."""
+
+
 def any_of(words: Iterable[str]) -> str:
     """Return a pattern for any of these words, which matches nothing if there are none."""
     return "|".join(map(re.escape, sorted(words, key=len, reverse=True))) or "(?!)"

@@ -62,20 +62,29 @@ class Scales:
             f"({'|'.join(map(_pattern, sorted(words[power], key=len, reverse=True)))})"
             for power in self._powers
         )
-        word = rf"(?:{groups or '(?!)'})(?:(?<=[{TOUCHING}])|{_END})"
-        term = rf"(?!{_YEAR}){_NUMBER}(?:(?:(?<![{TOUCHING}]){_BLANK})?+{word}){{1,{_MOST_WORDS}}}+"
-        gap = "" if not language.separates_words else rf"{_BLANK}?+"
-        self._amount = rf"{term}(?:{_BLANK}?+{term})*+(?:(?<=[{TOUCHING}]){gap}{_NUMBER})?+"
-        part = word.replace(_DOT, r"\.?+")  # within an amount, which may end here
+        self._word = rf"(?:{groups or '(?!)'})"
+        self._gap = "" if not language.separates_words else rf"{_BLANK}?+"
+        part = self._ending(_END).replace(_DOT, r"\.?+")  # within an amount, which may end here
         self._part = regex.compile(rf"{_NUMBER}|{part}", regex.IGNORECASE)
 
     @cached_property
     def _amounts(self) -> regex.Pattern[str]:
-        return regex.compile(self._amount, regex.IGNORECASE)
+        return self._sums(_END)
 
     @cached_property
     def _amounts_with_endings(self) -> regex.Pattern[str]:
-        return regex.compile(self._amount.replace(_END, _END_OR_ENDING), regex.IGNORECASE)
+        return self._sums(_END_OR_ENDING)
+
+    def _sums(self, end: str) -> regex.Pattern[str]:
+        """Return the pattern of amounts, after whose words `end` matches."""
+        word = self._ending(end)
+        term = rf"(?!{_YEAR}){_NUMBER}(?:(?:(?<![{TOUCHING}]){_BLANK})?+{word}){{1,{_MOST_WORDS}}}+"
+        amount = rf"{term}(?:{_BLANK}?+{term})*+(?:(?<=[{TOUCHING}]){self._gap}{_NUMBER})?+"
+        return regex.compile(amount, regex.IGNORECASE)
+
+    def _ending(self, end: str) -> str:
+        """Return the pattern of a word, after which `end` matches."""
+        return rf"{self._word}(?:(?<=[{TOUCHING}])|{end})"
 
     @property
     def are_shared(self) -> bool:

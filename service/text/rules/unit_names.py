@@ -6,7 +6,7 @@ import regex
 from babel.units import format_unit
 
 from service.text.languages import locale
-from service.text.rules.figures import BLANKS, any_of
+from service.text.rules.figures import BLANKS, NOUN_COUNTS, any_of
 
 _UNITS = {
     **{"g": "mass-gram", "kg": "mass-kilogram", "mg": "mass-milligram", "t": "mass-tonne"},
@@ -20,8 +20,6 @@ _UNITS = {
     **{"GB": "digital-gigabyte", "TB": "digital-terabyte"},
 }
 """CLDR's names of the most common units."""
-_COUNTS = (1, 2, 5, 1.5)
-"""Numbers after which languages have different forms of a noun."""
 
 
 @lru_cache(maxsize=1_000)
@@ -33,7 +31,7 @@ def spelled_out(symbol: str, code: str) -> regex.Pattern[str]:
         format_unit(count, unit, "long", locale=known).lstrip(f"0123456789.,{BLANKS}")
         for known in map(locale, codes)
         if known and unit
-        for count in _COUNTS
+        for count in NOUN_COUNTS
     }
     return regex.compile(
         rf"(?<=\p{{Nd}})[{BLANKS}-]?+(?:{any_of(names)})(?!\w{{4}})", regex.IGNORECASE
