@@ -123,6 +123,7 @@ class TrainingConfig:
     optimizer: Literal["adam", "muon"] = "adam"
     muon_rate_factor: float = 6.0
     table_rate_factor: float = 1.0
+    attention_limit: float = 0.0
     adam_betas: tuple[float, float] = (0.9, 0.98)
     adam_epsilon: float = 1e-9
     label_smoothing: float = 0.1
@@ -147,6 +148,7 @@ class TrainingConfig:
         counts = ("warmup_steps", "keep_checkpoints", "bleu_sentences", "risk_batches")
         at_least(1, self, "training", *counts)
         may_be_0 = ("seed", "cooldown_steps", "patience", "r_drop", "risk", "data_workers")
+        at_least(0, self, "training", "attention_limit")
         at_least(0, self, "training", "max_minutes", *may_be_0)
         rates = ("learning_rate_factor", "muon_rate_factor", "table_rate_factor")
         above_0(self, "training", *rates, "clip_norm", "adam_epsilon")

@@ -28,28 +28,43 @@ class Muon(torch.optim.Optimizer):
     def step(self, closure: None = None) -> None:  # type: ignore[override]  # noqa: ARG002
         """Update every matrix that has a gradient."""
         for group in self.param_groups:
+            by_shape: dict[torch.Size, list[nn.Parameter]] = {}
             for matrix in group["params"]:
                 if matrix.grad is not None:
-                    self._move(matrix, group["lr"])
+                    by_shape.setdefault(matrix.shape, []).append(matrix)
+            for matrices in by_shape.values():
+                self._move(matrices, group["lr"])
 
-    def _move(self, matrix: nn.Parameter, rate: float) -> None:
-        gradient = matrix.grad
-        assert gradient is not None
+    def _move(self, matrices: list[nn.Parameter], rate: float) -> None:
+        """Update matrices of one shape together: a GPU takes longer to start a small product than for it."""
+        gradients = [matrix.grad for matrix in matrices if matrix.grad is not None]
+        momenta = [self._momentum(matrix) for matrix in matrices]
+        for momentum, gradient in zip(momenta, gradients, strict=True):
+            momentum.lerp_(gradient, 1 - MOMENTUM)
+        ahead = torch.stack(gradients).lerp_(torch.stack(momenta), MOMENTUM)
+        directions = orthogonalize(ahead.to(self.precision))
+        scale = -0.2 * rate * max(matrices[0].shape) ** 0.5
+        for matrix, direction in zip(matrices, directions, strict=True):
+            matrix.add_(direction, alpha=scale)
+
+    def _momentum(self, matrix: nn.Parameter) -> Tensor:
         state = self.state[matrix]
         if "momentum_buffer" not in state:
-            state["momentum_buffer"] = torch.zeros_like(gradient)
-        momentum = state["momentum_buffer"].lerp_(gradient, 1 - MOMENTUM)
-        direction = orthogonalize(gradient.lerp(momentum, MOMENTUM).to(self.precision))
-        matrix.add_(direction, alpha=-0.2 * rate * max(matrix.shape) ** 0.5)
+            state["momentum_buffer"] = torch.zeros_like(matrix)
+        momentum: Tensor = state["momentum_buffer"]
+        return momentum
 
 
-def orthogonalize(matrix: Tensor) -> Tensor:
-    """Approximate U V^T of a matrix U S V^T by Newton-Schulz steps; singular values become 0.7 to 1.2."""
-    is_tall = matrix.size(0) > matrix.size(1)
-    x = matrix.T if is_tall else matrix
-    x = x / x.norm().clamp(min=1e-7)  # makes all singular values at most 1
+def orthogonalize(matrices: Tensor) -> Tensor:
+    """Approximate U V^T of each of the matrices U S V^T [N, A, B] by Newton-Schulz steps.
+
+    All singular values become 0.7 to 1.2.
+    """
+    is_tall = matrices.size(1) > matrices.size(2)
+    x = matrices.mT if is_tall else matrices
+    x = x / x.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)  # makes all singular values at most 1
     a, b, c = COEFFICIENTS
     for _ in range(STEPS):
-        gram = x @ x.T
-        x = torch.addmm(x, torch.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
-    return x.T if is_tall else x
+        gram = x @ x.mT
+        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return x.mT if is_tall else x

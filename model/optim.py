@@ -1,6 +1,6 @@
 """Adam with its schedule (section 5.3), and optionally Muon for the matrices of the layers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -30,9 +30,18 @@ def cooldown(step: int, max_steps: int, cooldown_steps: int, time_left: float = 
 class Optimizer:
     """One or more of torch's optimizers over disjoint parameters, used as one."""
 
-    def __init__(self, **parts: torch.optim.Optimizer) -> None:
-        """Combine `parts`; their states are saved under the same names."""
-        self.parts = parts
+    def __init__(
+        self,
+        scorers: Sequence[nn.Parameter] = (),
+        limit: float = 0.0,
+        **parts: torch.optim.Optimizer,
+    ) -> None:
+        """Combine `parts`, whose states are saved under the same names.
+
+        Unless `limit` is 0, it is the root mean square to which `scorers`, matrices of one shape, are scaled
+        down after each update.
+        """
+        self.scorers, self.limit, self.parts = scorers, limit, parts
 
     def step(self, learning_rate: float) -> None:
         """Update the parameters. A group's learning rate is multiplied by its `rate_factor`, if any."""
@@ -40,6 +49,15 @@ class Optimizer:
             for group in part.param_groups:
                 group["lr"] = learning_rate * group.get("rate_factor", 1.0)
             part.step()
+        if self.limit and self.scorers:
+            self._limit()
+
+    @torch.no_grad()
+    def _limit(self) -> None:
+        squares = torch.stack(list(self.scorers)).square().mean(dim=(1, 2))
+        factors = (self.limit * squares.rsqrt()).clamp(max=1.0)
+        for matrix, factor in zip(self.scorers, factors, strict=True):
+            matrix.mul_(factor)
 
     def zero_grad(self) -> None:
         """Release all gradients."""
@@ -76,15 +94,21 @@ def build_optimizer(
     Muon computes in `precision`, with Adam's learning rate times `muon_rate_factor`. The tables of embeddings
     and projection have Adam's rate times `table_rate_factor`, because rare tokens are updated only in the few
     batches that contain them.
+
+    Unless it is 0, `attention_limit` limits the root mean square of the matrices of queries and keys, as a
+    multiple of d_model^-0.5, which it is at the start.
     """
     matrices: list[nn.Parameter] = []
     tables: list[nn.Parameter] = []
     others: list[nn.Parameter] = []
+    scorers: list[nn.Parameter] = []
     for name, parameter in network.named_parameters():
         is_in_layer = name.split(".")[0] in ("encoder", "decoder")
         if parameter.ndim == 2 and not is_in_layer:
             tables.append(parameter)
         else:
+            if name.endswith(("w_q.weight", "w_k.weight")):
+                scorers.append(parameter)
             is_for_muon = config.optimizer == "muon" and parameter.ndim == 2
             (matrices if is_for_muon else others).append(parameter)
     groups: list[dict[str, Any]] = [
@@ -98,7 +122,8 @@ def build_optimizer(
         eps=config.adam_epsilon,
         fused=True,
     )
+    limit = config.attention_limit * scorers[0].shape[1] ** -0.5 if scorers else 0.0
     if not matrices:
-        return Optimizer(adam=adam)
+        return Optimizer(scorers, limit, adam=adam)
     group = {"params": matrices, "rate_factor": config.muon_rate_factor}
-    return Optimizer(adam=adam, muon=Muon([group], precision))
+    return Optimizer(scorers, limit, adam=adam, muon=Muon([group], precision))

@@ -3,6 +3,7 @@
 import copy
 from dataclasses import replace
 from functools import partial
+from typing import Literal
 
 import pytest
 import torch
@@ -125,6 +126,34 @@ def test_muons_first_step_has_equal_singular_values_and_adam_updates_the_rest(
     )
 
 
+@pytest.mark.parametrize("kind", ["adam", "muon"])
+def test_matrices_of_queries_and_keys_are_scaled_down_to_their_limit(
+    network: Transformer, kind: Literal["adam", "muon"]
+) -> None:
+    with torch.no_grad():
+        for name, parameter in network.named_parameters():
+            parameter.mul_(5 if "encoder.0" in name else 1)
+    free = copy.deepcopy(network)
+    for parameter, copied in zip(network.parameters(), free.parameters(), strict=True):
+        parameter.grad = torch.randn_like(parameter)
+        copied.grad = parameter.grad.clone()
+    config = TrainingConfig(optimizer=kind, attention_limit=1.5)
+    build_optimizer(network, config).step(learning_rate=1e-4)
+    build_optimizer(free, replace(config, attention_limit=0.0)).step(learning_rate=1e-4)
+    limit = 1.5 * network.config.d_model**-0.5
+    scaled = set()
+    for name, parameter in network.named_parameters():
+        unlimited = free.get_parameter(name)
+        if not parameter.equal(unlimited):
+            scaled.add(name)
+            size = parameter.square().mean().sqrt().item()
+            assert size == pytest.approx(limit, rel=1e-5)
+            torch.testing.assert_close(
+                parameter / size, unlimited / unlimited.square().mean().sqrt()
+            )
+    assert scaled == {f"encoder.0.self_attention.w_{side}.weight" for side in "qk"}
+
+
 def test_a_resumed_optimizer_keeps_its_moments_and_uses_the_new_rates(network: Transformer) -> None:
     before = TrainingConfig(optimizer="muon", muon_rate_factor=5.0)
     today = replace(before, muon_rate_factor=10.0, adam_betas=(0.8, 0.9))
@@ -160,6 +189,22 @@ def test_without_muon_all_parameters_are_updated_as_by_adam(network: Transformer
     torch.optim.Adam(other.parameters(), lr=0.003, betas=(0.9, 0.98), eps=1e-9).step()
     for ours, theirs in zip(network.parameters(), other.parameters(), strict=True):
         torch.testing.assert_close(ours, theirs)
+
+
+def test_muon_moves_matrices_together_as_it_moves_each_alone() -> None:
+    torch.manual_seed(0)
+    together = [nn.Parameter(torch.randn(shape)) for shape in [(6, 6), (4, 9), (6, 6), (4, 9)]]
+    alone = copy.deepcopy(together)
+    optimizers = [Muon([{"params": together, "lr": 0.02}], torch.float32)]
+    optimizers += [Muon([{"params": [matrix], "lr": 0.02}], torch.float32) for matrix in alone]
+    for _ in range(3):
+        for one, other in zip(together, alone, strict=True):
+            one.grad = torch.randn_like(one)
+            other.grad = one.grad.clone()
+        for optimizer in optimizers:
+            optimizer.step()
+    for one, other in zip(together, alone, strict=True):
+        torch.testing.assert_close(one, other)
 
 
 @pytest.mark.parametrize("shape", [(6, 6), (4, 9), (9, 4)])
