@@ -290,7 +290,7 @@ def _copy_rules(like: Bundle, folder: Path) -> dict[str, dict[str, Any]]:
     for name, parameters in like.manifest.rules.items():
         rules[name] = dict(parameters)
         if table := parameters.get("table"):
-            rules[name]["table"] = copied = f"{name}{''.join(Path(table).suffixes)}"
+            rules[name]["table"] = copied = Path(table).name
             shutil.copy2(like.folder / table, folder / copied)
     return rules
 

@@ -144,8 +144,8 @@ def test_the_command_line_exports_a_run_and_keeps_the_rules_of_an_earlier_bundle
         out = tmp_path / ("again" if like else "out")
         assert main([*arguments[:-1], str(out), "--precisions", "int8", *like]) == 0
         written = bundle.load(out).manifest
-        assert written.rules == {"names": {"table": "names.tsv"}, "clauses": {"max_words": 7}}
-        assert (out / "names.tsv").read_text() == "de\ten\n"
+        assert written.rules == {"names": {"table": "places.tsv"}, "clauses": {"max_words": 7}}
+        assert (out / "places.tsv").read_text() == "de\ten\n"
     assert main([*arguments, "--like", str(tmp_path / "none")]) == 1
     assert "is not a bundle" in capsys.readouterr().err
     assert main([str(tmp_path / "none"), *arguments[1:]]) == 1
