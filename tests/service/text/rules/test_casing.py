@@ -50,7 +50,6 @@ def test_case_is_normalised_for_the_model_and_restored(
         ("Ja.", "e-mail them.", "E-mail them."),
         ("Das iPhone!", "iPhone!", "iPhone!"),
         ("und du?", "and you?", "and you?"),
-        ("Haus", "house", "house"),  # as in a dictionary
         ("Ja.", "5 apples.", "5 apples."),
         ("Ja.", "", ""),
     ],
@@ -60,6 +59,26 @@ def test_the_first_letter_has_the_case_of_the_source(
 ) -> None:
     found = Case(str).restore(Run(source), Run(translation))
     assert found.text == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "source", "translation", "expected"),
+    [
+        ("en", "Back", "zurück", "Zurück"),
+        ("en", "back", "zurück", "zurück"),
+        ("en", "(Back)", "(zurück)", "(zurück)"),
+        ("en", "Sign in", "anmelden", "anmelden"),
+        ("en", "Back", "{name}", "{name}"),
+        ("tr", "Evet", "yes", "Yes"),
+        ("de", "Haus", "house", "house"),  # as in a dictionary
+        ("ka", "უკან", "back", "back"),
+    ],
+)
+def test_a_single_word_is_capitalized_as_its_source_unless_nouns_are(
+    code: str, source: str, translation: str, expected: str
+) -> None:
+    case = Case(str, source=profile(code))
+    assert case.restore(Run(source), Run(translation)).text == expected
 
 
 def test_case_is_restored_around_markup() -> None:
