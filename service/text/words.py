@@ -70,6 +70,14 @@ class Alignment:
         is_same = (targets[:, None] == sources).astype(np.float32)
         return [int(row.argmax()) for row in self.weights + SAME_WORD * is_same]
 
+    def closest(self, sources: range, first: int, last: int) -> int | None:
+        """Return the target word, from `first` to before `last`, with the most attention to source words.
+
+        None if no word attends to them.
+        """
+        attention = self.weights[first:last, sources.start : sources.stop].sum(axis=1)
+        return first + int(attention.argmax()) if attention.any() else None
+
 
 def word_spans(text: str) -> list[Span]:
     """Return the spans of words and punctuation; in scripts without spaces, of letters.

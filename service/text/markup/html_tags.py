@@ -20,6 +20,13 @@ _BLOCKS = frozenset(
     """.split()  # noqa: SIM905 - reads better than a page of quotes
 )
 
+_FORMATTING = frozenset(
+    """
+    b bdi bdo big color em font i ins mark nobr s size small span strike strong sub sup u
+    """.split()  # noqa: SIM905 - reads better than a page of quotes
+)
+_FIRST_NAME = re.compile(r"[^\W_][\w.:-]*+")
+
 
 def kind_of(raw: str) -> Literal["text", "open", "close", "void", "block"]:
     """Return the kind of a tag or comment.
@@ -43,6 +50,25 @@ def untranslated(raw: str) -> str:
     """Return the name of an element whose text is not translated, or "" for other tags."""
     name = _name(raw)
     return name if name in UNTRANSLATED else ""
+
+
+def is_link_like(opening: str) -> bool:
+    """Check whether an element is lost without text: a link, or one that is not known to be formatting.
+
+    >>> [is_link_like(opening) for opening in ('<a href="/">', "[", "<0>", "<b>", "**", "![")]
+    [True, True, True, False, False, False]
+    """
+    name = _FIRST_NAME.search(opening)
+    return opening == "[" or (name is not None and name[0].lower() not in _FORMATTING)
+
+
+def is_only_marks(opening: str) -> bool:
+    """Check whether an opening mark is not a tag, but a mark that would be read as text around no words.
+
+    >>> [is_only_marks(opening) for opening in ("**", "„", "<b>", "[", "![")]
+    [True, True, False, False, False]
+    """
+    return "[" not in opening and not any(map(str.isalnum, opening))
 
 
 def _name(raw: str) -> str:

@@ -1,6 +1,8 @@
 """Places a sentence's inline tags in its translation, around the corresponding words.
 
-For any alignment, the nesting is preserved: an element lies within its parent and beside its siblings.
+For any alignment, the nesting is preserved: an element lies within its parent and beside its siblings. Where
+the words of several elements became one, links and other elements that are nothing without text take a
+neighbouring word, and emphasis and quotes that would enclose nothing are left out.
 """
 
 from bisect import bisect_left, bisect_right
@@ -8,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
+from service.text.markup.html_tags import is_link_like, is_only_marks
+from service.text.markup.stretches import Stretch, Stretches
 from service.text.run import Tag, TagKind
 from service.text.words import Alignment, Span
 
@@ -25,6 +29,16 @@ class Element:
     open: str = ""
     close: str = ""
     children: list["Element"] = field(default_factory=list)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether both tags are in this sentence."""
+        return bool(self.open and self.close)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it ends in a later sentence."""
+        return not self.close and self.begin < self.end
 
 
 def tree(tags: Sequence[Tag], length: int) -> list[Element]:
@@ -75,34 +89,48 @@ class _Placer:
         for target, source in enumerate(links if self.linked else []):
             self.linked[source].append(target)
         self.densest: dict[tuple[range, int, int], tuple[int, int]] = {}
+        self.stretches = Stretches(alignment.target_words)
+        self.needs: dict[int, int] = {}
+        """Minimum number of words that an element needs, by its id."""
 
     def place_all(self, elements: Sequence[Element], words: Span, characters: Span) -> None:
         """Place elements in a stretch of the translation, given as spans of words and of characters."""
-        first, last = words
         start, end = characters
-        placed = sorted(
-            ((*self._place(element, first, last), index) for index, element in enumerate(elements)),
-            key=lambda place: (place[0], place[1], place[2]),
-        )
-        first_free = first
-        for first_word, last_word, index in placed:
-            first_word = max(first_word, first_free)
-            last_word = max(last_word, first_word)
-            element = elements[index]
-            opening, closing = self._characters(first_word, last_word)
-            if first_word == last_word > first and self._trails(element):
-                opening = closing = self.alignment.target_spans[first_word - 1][1]
+        stretches = [
+            Stretch(*self._place(element, *words), index, self._needs(element), element.is_open)
+            for index, element in enumerate(elements)
+        ]
+        for stretch in self.stretches.arrange(stretches, *words):
+            element = elements[stretch.index]
+            first, last = stretch.first, stretch.last
+            opening, closing = self._characters(first, last)
+            if first == last > words[0] and self._trails(element):
+                opening = closing = self.alignment.target_spans[first - 1][1]
             opening, closing = self._with_spaces(element, opening, closing)
             opening = min(max(opening, start), end)
             closing = min(max(closing, opening), end)
             if not element.open:  # it began before this sentence
                 opening = start
-            if not element.close and element.begin < element.end:
+            if element.is_open:
                 closing = end
             self._add(opening, element.open, "open" if element.close else "void")
-            self.place_all(element.children, (first_word, last_word), (opening, closing))
-            self._add(closing, element.close, "close")
-            start, first_free = closing, last_word
+            num_tags = len(self.tags)
+            self.place_all(element.children, (first, last), (opening, closing))
+            is_empty = opening == closing and len(self.tags) == num_tags and element.is_complete
+            if is_empty and is_only_marks(element.open):
+                self.tags.pop()
+            else:
+                self._add(closing, element.close, "close")
+            start = closing
+
+    def _needs(self, element: Element) -> int:
+        """Return the minimum number of words that an element needs."""
+        if id(element) not in self.needs:
+            text = self.alignment.source[element.begin : element.end]
+            is_needy = element.is_complete and is_link_like(element.open)
+            own = is_needy and any(map(str.isalnum, text))
+            self.needs[id(element)] = max(own, sum(map(self._needs, element.children)))
+        return self.needs[id(element)]
 
     def _add(self, position: int, raw: str, kind: TagKind) -> None:
         if raw:
@@ -154,8 +182,10 @@ class _Placer:
         if len(source_words) == count:
             return first, last
         start, stop = self._densest(source_words, first, last)
-        if start == stop:  # no word translates it: place it in proportion
-            start = self._in_proportion(source_words[0], first, last)
+        if start == stop:  # no word mainly translates it
+            closest = self.alignment.closest(source_words, first, last)
+            in_proportion = self._in_proportion(source_words[0], first, last)
+            start = in_proportion if closest is None else closest
             stop = min(last, start + 1)
         if not element.open:
             start = first
