@@ -18,6 +18,7 @@ _UNITS = {
     **{"MW": "power-megawatt", "kWh": "energy-kilowatt-hour", "V": "electric-volt"},
     **{"Hz": "frequency-hertz", "KB": "digital-kilobyte", "MB": "digital-megabyte"},
     **{"GB": "digital-gigabyte", "TB": "digital-terabyte"},
+    **{'"': "length-inch", "″": "length-inch", "'": "length-foot", "′": "length-foot"},
 }
 """CLDR's names of the most common units."""
 

@@ -1,4 +1,7 @@
-"""Preserves the symbols of units after numbers: models write 200 G for 200 g, and 100 mile for 100 m."""
+"""Preserves the symbols of units after numbers: models write 200 G for 200 g, and 100 mile for 100 m.
+
+They lose signs of inches and feet (24", 6'), or make quotation marks of them.
+"""
 
 import re
 from collections import Counter
@@ -8,6 +11,7 @@ import regex
 
 from service.text.languages import NEUTRAL, Language
 from service.text.rules.figures import BLANKS, NUMBER
+from service.text.rules.primes import is_sign, signs_of
 from service.text.rules.rule import Rule, Setting
 from service.text.rules.unit_names import spelled_out
 from service.text.run import Run
@@ -29,14 +33,15 @@ _UNIT = regex.compile(
 _WRITTEN = regex.compile(rf"(?<=\p{{Nd}})[{BLANKS}]?+{_IS_NO_TIME}{_QUOTIENT}")
 """A symbol in a translation, which may have an ending: 5 km-re."""
 
-_MAY_HOLD_ONE = re.compile(rf"\d[{BLANKS}]")
+_MAY_HOLD_ONE = re.compile(rf"\d[{BLANKS}]|[\"'″′]")
 """A fast check: most sentences have no such number."""
 
 
 class Units(Rule):
-    """Demands that the symbols of metric units are preserved, between languages in Latin script.
+    """Demands that the symbols of units are preserved, between languages in Latin script.
 
-    Other languages have their own: 5 км. Without a space, a symbol is part of the number.
+    Other languages have their own: 5 км. Without a space, a symbol is part of the number, except for those of
+    inches, feet and minutes.
     """
 
     name = "units"
@@ -57,8 +62,13 @@ class Units(Rule):
         """Check that a translation has each symbol, or the unit's name, as often after a number."""
         if not self._is_active or _MAY_HOLD_ONE.search(source.text) is None:
             return True
-        found = _symbols(_UNIT, source)
-        missing = found - _symbols(_WRITTEN, translation) if found else found
+        found = _symbols(_UNIT, source) + Counter(source.text[at] for at in signs_of(source))
+        if not found:
+            return True
+        text = translation.text
+        written = _symbols(_WRITTEN, translation)
+        written += Counter(text[at] for at in range(1, len(text)) if is_sign(text, at))
+        missing = found - written
         return all(
             count <= len(spelled_out(symbol, self._target).findall(translation.text))
             for symbol, count in missing.items()
@@ -68,10 +78,14 @@ class Units(Rule):
         """Protect the symbols together with their numbers."""
         if not self._is_active:
             return run
+        ends = {at: at + 1 for at in signs_of(run)}
+        for number in NUMBER.finditer(run.text):
+            if unit := _UNIT.match(run.text, number.end()):
+                ends[number.end()] = unit.end()
         return run.protecting(
-            (number.start(), unit.end())
+            (number.start(), ends[number.end()])
             for number in NUMBER.finditer(run.text)
-            if (unit := _UNIT.match(run.text, number.end()))
+            if number.end() in ends
         )
 
 
