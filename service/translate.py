@@ -18,7 +18,7 @@ from service.bulk.command import add_options, check_options, translate_files
 from service.bulk.errors import BulkError
 from service.bulk.progress import Progress
 from service.bulk.pump import Translate, translated
-from service.bulk.reader import Window
+from service.bulk.reader import Window, lines_of
 from service.bulk.records import Lines
 from service.engine.types import DeviceChoice
 from service.errors import (
@@ -139,7 +139,8 @@ def _translate_lines(translate: Translate, progress: Progress) -> int:
     """Write a line of output for each line of input; return the exit status."""
     status = 0
     # not sys.stdin, and never closed: both would wait for the lock of a reader that waits for a line
-    lines = open(sys.stdin.fileno(), "rb", closefd=False)  # noqa: SIM115
+    file = open(sys.stdin.fileno(), "rb", closefd=False)  # noqa: SIM115
+    lines = lines_of("standard input", file)
     single = (Window(0, number, [line], 0) for number, line in enumerate(_decoded(lines), 1))
     work = translated(single, [Lines()], translate, requests=MAX_IN_FLIGHT, ahead=MAX_IN_FLIGHT)
     with closing(work):

@@ -37,7 +37,7 @@ def windows(path: Path, file: int = 0, skip: int = 0) -> Iterator[Window]:
     """
     with opened(path) as (file_of_lines, raw):
         number, lines, size = 0, list[str](), 0
-        for number, line in enumerate(_lines(path, file_of_lines), 1):
+        for number, line in enumerate(lines_of(path, file_of_lines), 1):
             if number <= skip:
                 continue
             lines.append(_decoded(path, number, line))
@@ -51,18 +51,23 @@ def windows(path: Path, file: int = 0, skip: int = 0) -> Iterator[Window]:
             yield Window(file, number - len(lines) + 1, lines, raw.tell())
 
 
-def _lines(path: Path, file: BinaryIO) -> Iterator[bytes]:
+def lines_of(name: object, file: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of an open file.
+
+    Raises:
+        BulkError: a line is too long, or the file is damaged; the message begins with `name`.
+    """
     number = 0
     try:
         while line := file.readline(MAX_LINE_BYTES + 1):
             number += 1
             if len(line) > MAX_LINE_BYTES:
                 raise BulkError(
-                    f"{path}, line {number} has more than {MAX_LINE_BYTES} bytes, which is the limit"
+                    f"{name}, line {number} has more than {MAX_LINE_BYTES} bytes, which is the limit"
                 )
             yield line
     except DAMAGED as error:
-        raise BulkError(f"{path} is damaged after line {number}: {error}") from error
+        raise BulkError(f"{name} is damaged after line {number}: {error}") from error
 
 
 def _decoded(path: Path, number: int, line: bytes) -> str:

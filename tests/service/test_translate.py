@@ -138,6 +138,15 @@ def test_closed_streams_are_reported(redirection: str, said: bytes) -> None:
     assert (done.returncode, done.stderr) == (1, said)
 
 
+def test_an_endless_line_ends_the_command() -> None:
+    with Path("/dev/zero").open("rb") as zeros:
+        done = subprocess.run(
+            [*COMMAND, *TO_ENGLISH], stdin=zeros, stderr=subprocess.PIPE, timeout=60
+        )
+    said = b"error: standard input, line 1 has more than 1048576 bytes, which is the limit\n"
+    assert (done.returncode, done.stderr) == (1, said)
+
+
 def test_an_error_is_reported_before_further_lines_arrive() -> None:
     with subprocess.Popen(
         [*COMMAND, "--target", "fr"], stdin=subprocess.PIPE, stderr=subprocess.PIPE
