@@ -45,28 +45,8 @@ class Names(Rule):
 
     @classmethod
     def read(cls, path: Path, source: str, target: str) -> Self:
-        """Read a table of tab-separated columns: language codes in the first line, names in the others.
-
-        If a name occurs twice, its first line is used. A table without both languages gives a rule that does
-        nothing.
-
-        Raises:
-            BundleError: the table cannot be read, names a language twice, or has a line with too few or too
-                many names.
-        """
-        [codes, *rows] = read_table(path) or [[]]
-        if len(set(codes)) < len(codes):
-            raise BundleError(f": line 1 has a language twice: {printable(' '.join(codes))}", path)
-        for number, row in enumerate(rows, start=2):
-            if len(row) != len(codes) or not all(map(str.strip, row)):
-                raise BundleError(
-                    f": line {number} must have {len(codes)} names, but has {printable(repr(row))}",
-                    path,
-                )
-        if source not in codes or target not in codes:
-            return cls({})
-        columns = codes.index(source), codes.index(target)
-        return cls({row[columns[0]]: row[columns[1]] for row in reversed(rows)})
+        """Read a table of names, as `read_translations` does."""
+        return cls(read_translations(path, source, target))
 
     @property
     def words(self) -> frozenset[str]:
@@ -91,3 +71,28 @@ class Names(Rule):
         return translation.edited_outside(
             [(*match.span(), self._translations[match[0]]) for match in matches]
         )
+
+
+def read_translations(path: Path, source: str, target: str) -> dict[str, str]:
+    """Read a table of tab-separated columns: language codes in the first line, names in the others.
+
+    If a name occurs twice, its first line is used. The result is empty if the table lacks one of the
+    languages.
+
+    Raises:
+        BundleError: the table cannot be read, names a language twice, or has a line with too few or too many
+            names.
+    """
+    [codes, *rows] = read_table(path) or [[]]
+    if len(set(codes)) < len(codes):
+        raise BundleError(f": line 1 has a language twice: {printable(' '.join(codes))}", path)
+    for number, row in enumerate(rows, start=2):
+        if len(row) != len(codes) or not all(map(str.strip, row)):
+            raise BundleError(
+                f": line {number} must have {len(codes)} names, but has {printable(repr(row))}",
+                path,
+            )
+    if source not in codes or target not in codes:
+        return {}
+    columns = codes.index(source), codes.index(target)
+    return {row[columns[0]]: row[columns[1]] for row in reversed(rows)}

@@ -18,6 +18,7 @@ from service.text.rules.names import Names
 from service.text.rules.placeholders import Placeholders
 from service.text.rules.punctuation import Punctuation
 from service.text.rules.rule import Parameters, Rule, Setting
+from service.text.rules.single_words import SingleWords
 from service.text.rules.unknown_names import UnknownNames
 from service.text.run import Format, Run
 from service.text.segmenter import Splitting
@@ -33,7 +34,7 @@ def every_rule(
     target: Language = NEUTRAL,
     max_words: int = 0,
 ) -> Pipeline:
-    """Return a pipeline of all rules except `Punctuation`, with empty tables of names and known words."""
+    """Return a pipeline of all rules except `Punctuation`, with empty tables."""
     vocabulary = SimpleNamespace(
         spells=spells,
         truecase=lambda word, language: truecase(word),
@@ -44,6 +45,7 @@ def every_rule(
     given: dict[type[Rule], Rule] = {
         Names: Names({}),
         Placeholders: Placeholders(),
+        SingleWords: SingleWords({}),
         UnknownNames: UnknownNames(KnownWords(())),
         Clauses: Clauses(max_words, source=source, target=target),
     }

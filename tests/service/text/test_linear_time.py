@@ -30,6 +30,7 @@ from service.text.rules.names import Names
 from service.text.rules.numbers import Numbers
 from service.text.rules.operators import Operators
 from service.text.rules.placeholders import Placeholders
+from service.text.rules.single_words import SingleWords
 from service.text.rules.slashes import Slashes
 from service.text.rules.unknown_names import UnknownNames
 from service.text.run import Format, Run
@@ -57,6 +58,7 @@ PIPELINE = every_rule(
 )
 NAMES = Names({"Bonn": "Bonn", "Ab": "Off", "A B": "B A"})
 DETECTOR, CERTAINTY = Detector(["de", "en"]), Certainty("en", "de")
+WORDS = SingleWords({"a": "b"})
 UNKNOWN = UnknownNames(KnownWords((), ["abab", "aaaa"], ["", "a"]))
 RESTORED = [StandIn(name, "x", "x") for name in stand_ins.NAMES]
 MANIFEST = BUNDLE.manifest.model_copy(
@@ -127,6 +129,7 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "stand-ins": lambda text: stand_ins.came_through(text, RESTORED),
     "restored": lambda text: stand_ins.restored(Run(text), RESTORED),
     "words": lambda text: (words.word_spans(text), words.words_of(text)),
+    "single words": lambda text: WORDS.restore(Run(text), Run(text)),
     "names": lambda text: NAMES.restore(Run(text), Run(text)),
     "unknown names": lambda text: UNKNOWN.protect(Run(text.title()), Run()),
 }

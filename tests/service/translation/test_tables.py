@@ -1,4 +1,4 @@
-"""The bundled table of names on the way from text to text; the search here copies everything."""
+"""The bundled tables on the way from text to text; the search here copies everything."""
 
 import asyncio
 import time
@@ -37,6 +37,10 @@ class Copying:
         ("de", "Köln und München!", "Cologne und Munich!"),
         ("de", "In Köln %s, und das Wetter", "In Cologne %s, und das Wetter"),
         ("en", "Vienna, Austria", "Wien, Österreich"),
+        ("en", "Bucket", "Eimer"),
+        ("en", "Slow!", "Langsam!"),
+        ("en", "BUCKET", "EIMER"),
+        ("de", "Eimer", "bucket"),
     ],
 )
 def test_names_are_translated_by_the_table(source: str, text: str, expected: str) -> None:
@@ -53,11 +57,15 @@ def test_names_are_translated_by_the_table(source: str, text: str, expected: str
     assert [one.target for one in reported] == [translation.text] == [expected]
 
 
-def test_the_bundled_table_of_names_is_well_formed() -> None:
-    rows = [
-        line.split("\t")
-        for line in Path(DEFAULT_BUNDLE / "names.tsv").read_text(encoding="utf-8").splitlines()
-    ]
+@pytest.mark.parametrize("table", ["names.tsv", "words.tsv"])
+def test_the_bundled_tables_are_well_formed(table: str) -> None:
+    lines = Path(DEFAULT_BUNDLE / table).read_text(encoding="utf-8").splitlines()
+    rows = [line.split("\t") for line in lines]
     assert rows[0] == ["de", "en"]
-    assert all(len(row) == 2 and all(name == name.strip() for name in row) for row in rows)
-    assert len({name for _, name in rows}) == len(rows)
+    assert all(len(row) == 2 and all(word == word.strip() for word in row) for row in rows)
+    assert len(set(lines)) == len(lines)
+
+
+def test_each_bundled_name_has_one_line() -> None:
+    lines = Path(DEFAULT_BUNDLE / "names.tsv").read_text(encoding="utf-8").splitlines()
+    assert len({line.split("\t")[1] for line in lines}) == len(lines)
