@@ -23,6 +23,14 @@ MAX_PRINTABLE = 100
 """Maximum characters quoted from a bundle in a message."""
 
 
+def unreadable(path: Path, error: Exception) -> BundleError:
+    """Return the error that a file or folder cannot be read, with the system's reason."""
+    reason = getattr(error, "strerror", None)
+    if reason is None:
+        return BundleError(": cannot be read", path, str(error))
+    return BundleError(f": cannot be read: {reason}", path)
+
+
 def regular_file(folder: Path, name: str) -> Path:
     """Return the path of a bundle's file.
 
@@ -37,7 +45,7 @@ def regular_file(folder: Path, name: str) -> Path:
     except FileNotFoundError:
         raise BundleError(" is missing", file) from None
     except (OSError, RuntimeError, ValueError) as error:  # a name that is too long, a loop of links
-        raise BundleError(" cannot be read", file, str(error)) from None
+        raise unreadable(file, error) from None
     if not is_inside:
         raise BundleError(" points outside the bundle folder", file)
     if not stat.S_ISREG(mode):
@@ -57,7 +65,7 @@ def read_text(path: Path, max_bytes: int = MAX_TEXT_BYTES) -> str:
         if path.suffix == ".xz" and len(data) <= max_bytes:
             data = _decompressed(data, max_bytes + 1)
     except (OSError, ValueError, lzma.LZMAError) as error:
-        raise BundleError(": cannot be read", path, str(error)) from None
+        raise unreadable(path, error) from None
     if len(data) > max_bytes:
         raise BundleError(f" has more than {max_bytes} bytes", path)
     try:
@@ -125,7 +133,7 @@ def sha256(path: Path) -> str:
         with _opened(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise BundleError(": cannot be read", path, str(error)) from None
+        raise unreadable(path, error) from None
 
 
 def printable(text: str) -> str:

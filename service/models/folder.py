@@ -1,10 +1,12 @@
 """Finds the bundles in a folder by their manifests."""
 
 import logging
+import os
 from pathlib import Path
 
 from service.errors import BundleError
 from service.models.bundle import MANIFEST, Bundle, describe
+from service.models.bundle_files import unreadable
 from service.models.observer import Observer
 
 logger = logging.getLogger(__name__)
@@ -19,11 +21,13 @@ def find_bundles(folder: Path, observer: Observer) -> list[Bundle]:
         BundleError: the folder cannot be read or has no valid bundle.
     """
     try:
-        subfolders = sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
+        subfolders = sorted(folder.iterdir())  # unlike `glob`, this raises an error
     except OSError as error:
-        raise BundleError(" cannot be read", folder, str(error)) from None
+        raise unreadable(folder, error) from None
     bundles = []
     for subfolder in subfolders:
+        if not os.path.exists(subfolder / MANIFEST):
+            continue
         try:
             bundles.append(describe(subfolder))
         except BundleError as error:

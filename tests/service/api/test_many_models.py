@@ -145,6 +145,15 @@ def test_a_folder_without_bundles_ends_startup(tmp_path: Path) -> None:
     assert reasons == [f"{tmp_path} has no subfolder with the manifest.json of a bundle"]
 
 
+def test_a_folder_that_cannot_be_read_ends_startup(tmp_path: Path) -> None:
+    reasons: list[str] = []
+    file = tmp_path / "folder"
+    file.touch()
+    with TestClient(create_app(settings_of(file), reasons.append)):
+        wait_until(lambda: bool(reasons))
+    assert reasons == [f"{file}: cannot be read: Not a directory"]
+
+
 def test_a_broken_bundle_only_affects_its_directions(folder: Path) -> None:
     (folder / "it" / "decoder.fp32.onnx").write_bytes(b"broken")
     (folder / "nl" / "manifest.json").write_text("{")

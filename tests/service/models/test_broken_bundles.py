@@ -115,7 +115,7 @@ AT_LOADING: list[tuple[Break, str]] = [
     (linked_out, "sentencepiece.model points outside the bundle folder"),
     (in_place_of("scorer.int8.onnx", Path.mkdir), "scorer.int8.onnx is not a regular file"),
     (in_place_of("scorer.int8.onnx", os.mkfifo), "scorer.int8.onnx is not a regular file"),
-    (in_place_of("scorer.int8.onnx", in_a_circle), "scorer.int8.onnx cannot be read"),
+    (in_place_of("scorer.int8.onnx", in_a_circle), "scorer.int8.onnx: cannot be read"),
     (lambda folder: (folder / "weights.bin").unlink(), "weights.bin is missing"),
     (setting("weights", "other.bin"), "no sha256 for other.bin"),
     (setting("weights", "../weights.bin"), "weights: must be a path inside"),
@@ -143,6 +143,16 @@ def test_an_invalid_path_is_refused() -> None:
     for folder in (Path("a\x00b"), Path("a" * 5000), Path("/dev/null")):
         with pytest.raises(BundleError, match="is not a bundle"):
             load(folder)
+
+
+@pytest.mark.parametrize("read", [read_text, sha256])
+def test_clients_are_told_why_a_file_cannot_be_read(
+    tmp_path: Path, read: Callable[[Path], str]
+) -> None:
+    with pytest.raises(BundleError) as caught:
+        read(tmp_path / "weights.bin")
+    reason = "weights.bin: cannot be read: No such file or directory"
+    assert caught.value.client_message == f"{tmp_path.name}/{reason}"
 
 
 @pytest.mark.parametrize("read", [read_text, sha256])
