@@ -5,8 +5,7 @@ from http import HTTPStatus
 from typing import Annotated
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Path
-from pydantic import AfterValidator
+from fastapi import APIRouter, Depends, Path, Request
 from starlette.exceptions import HTTPException
 
 from service.api import health
@@ -34,13 +33,17 @@ ONE = "1"
 """The version of every model."""
 
 
-def _with_slashes(name: str) -> str:
-    """Decode a name with encoded slashes, which `middleware.targets` leaves encoded, as in other paths."""
+def _model_name(
+    request: Request, name: Annotated[str, Path(description="Name of the model.")]
+) -> str:
+    """Decode a name with encoded slashes, if `middleware.targets` left its path encoded because of them."""
+    raw_path = request.scope.get("raw_path", b"").decode("latin-1")
+    is_encoded = is_needlessly_encoded(raw_path)
     rest = re.sub("%2F", "", name, flags=re.IGNORECASE)
-    return name if rest == name or is_needlessly_encoded(rest) else unquote(name)
+    return unquote(name) if is_encoded and not is_needlessly_encoded(rest) else name
 
 
-ModelName = Annotated[str, Path(description="Name of the model."), AfterValidator(_with_slashes)]
+ModelName = Annotated[str, Depends(_model_name)]
 ModelVersion = Annotated[str, Path(description="Always 1.")]
 
 

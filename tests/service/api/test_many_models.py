@@ -112,6 +112,19 @@ def test_a_model_whose_name_has_a_slash_has_a_path(folder: Path) -> None:
     assert answer.json()["outputs"][0]["data"] == [TRANSLATION]
 
 
+@pytest.mark.parametrize(
+    ("path", "status"), [("org%252Fde", 200), ("org%2Fde", 404), ("org%2Fde%252F", 404)]
+)
+def test_a_model_whose_name_has_a_percent_sign_has_a_path(
+    folder: Path, path: str, status: int
+) -> None:
+    add(folder, "de", name="org%2Fde")
+    with started(settings_of(folder)) as client:
+        answer = client.get(f"/v2/models/{path}")
+    assert answer.status_code == status
+    assert (answer.json().get("name") == "org%2Fde") is (status == 200)
+
+
 def test_preloaded_models_are_ready_with_the_service(folder: Path) -> None:
     with started(settings_of(folder, preload="tiny-nl,tiny-fr")) as client:
         assert states(client) == {"fr": "loaded", "it": "unloaded", "nl": "loaded"}
