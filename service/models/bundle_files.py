@@ -102,7 +102,7 @@ def read_manifest(folder: Path) -> Any:
     """Return the content of `manifest.json`.
 
     Raises:
-        BundleError: the file is missing or is not valid JSON.
+        BundleError: the file is missing or is not valid JSON, or the path is not UTF-8.
     """
     path = folder / MANIFEST
     try:
@@ -112,6 +112,11 @@ def read_manifest(folder: Path) -> Any:
         raise BundleError(
             f" is not a bundle: {MANIFEST} cannot be read: {reason}", folder
         ) from None
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:  # libraries that read the files would not find them
+        path = Path(printable(str(folder)))
+        raise BundleError(" is not a bundle: its path is not UTF-8", path) from None
     text = read_text(regular_file(folder, MANIFEST), MAX_MANIFEST_BYTES)
     try:
         return json.loads(

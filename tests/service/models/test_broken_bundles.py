@@ -145,6 +145,17 @@ def test_an_invalid_path_is_refused() -> None:
             load(folder)
 
 
+def test_a_path_that_is_not_utf_8_is_refused(copy: Path) -> None:
+    folder = Path(os.fsdecode(bytes(copy) + b"\xff"))
+    try:
+        copy.rename(folder)
+    except OSError:
+        pytest.skip("the file system has only names in UTF-8")
+    with pytest.raises(BundleError, match="its path is not UTF-8") as caught:
+        load(folder)
+    assert str(caught.value).isprintable()
+
+
 @pytest.mark.parametrize("read", [read_text, sha256])
 def test_clients_are_told_why_a_file_cannot_be_read(
     tmp_path: Path, read: Callable[[Path], str]
