@@ -11,6 +11,7 @@ from typing import Self
 
 import regex
 
+from service.text.common_words import common_words
 from service.text.languages import NEUTRAL, Language
 from service.text.rules.rule import Rule, Setting
 from service.text.run import Run
@@ -18,6 +19,8 @@ from service.text.run import Run
 MIN_LETTERS, MIN_SMALL_WORDS, MIN_CAPITAL_WORDS = 5, 3, 2
 """Minimum size of a sentence in capitals, in lower case, and with capitalized words: shorter ones may be
 intended."""
+MIN_FREQUENT_WORDS = 2
+"""Minimum number of words such as "der" that have a capital within a sentence, where nouns have one, too."""
 _ENDS = (".", "!", "?", "…", ":")
 _SMALL_WORD = re.compile(r"(?<![^\W\d_])[a-z]")
 _LETTER, _WORD = re.compile(r"[^\W\d_]"), re.compile(r"[^\W\d_]+")
@@ -96,6 +99,7 @@ class Case(Rule):
     ) -> None:
         """Use `truecase`, which returns a source word in its usual case."""
         self._truecase, self._source, self._target = truecase, source, target
+        self._frequent = frozenset(common_words().frequent.get(source.code, ()))
 
     @classmethod
     def make(cls, setting: Setting) -> Self:
@@ -107,7 +111,9 @@ class Case(Rule):
     def prepare(self, run: Run) -> Run:
         """Return the sentence with its words in their usual case."""
         unprotected = run.unprotected()
-        if not says_nothing(unprotected, self._source.capitalizes_nouns):
+        if not (
+            says_nothing(unprotected, self._source.capitalizes_nouns) or self._is_title(unprotected)
+        ):
             return run
         keeps_acronyms = not is_in_capitals(unprotected)
         pieces, start = [], 0
@@ -121,6 +127,20 @@ class Case(Rule):
             pieces[index] = in_truecase(piece, self._truecase, keeps_acronyms, is_first)
             is_first = is_first and _LETTER.search(piece) is None
         return replace(run, text="".join(pieces))
+
+    def _is_title(self, text: str) -> bool:
+        """Check whether all words have a capital, even frequent ones that usually have none."""
+        if not self._source.capitalizes_nouns or _SMALL_WORD.search(text):
+            return False
+        words = _WORD.findall(text)
+        unusual = [
+            word
+            for word in words[1:]
+            if word.istitle()
+            and self._source.lower(word) in self._frequent
+            and self._truecase(word).islower()
+        ]
+        return len(unusual) >= MIN_FREQUENT_WORDS and all(word[0].isupper() for word in words)
 
     def restore(self, source: Run, translation: Run) -> Run:
         """Write the translation in capitals, or capitalize its first letter, as in the source."""
