@@ -101,13 +101,13 @@ class _Reader:
     def _masked(
         self, first: int, last: int, arguments: list[_Argument], is_plural: bool
     ) -> Message:
-        """Return a message in which arguments and, within a plural, `#` are protected."""
+        """Return a message in which arguments, literals and, within a plural, `#` are protected."""
         parts: list[str] = []
         protected: list[str] = []
         argument_spans = [(argument.first, argument.last) for argument in arguments]
         for start, end in [*argument_spans, (last, last)]:
             for mark in _NUMBER.finditer(self.text, first, start):
-                if is_plural and mark["number"]:
+                if (is_plural and mark["number"]) or _is_literal(mark[0]):
                     parts += [self.text[first : mark.start()], PROTECTED]
                     protected.append(mark[0])
                     first = mark.end()
@@ -135,6 +135,14 @@ class _Reader:
         if not branches or self.text[position : last - 1].strip():
             return None
         return _Argument(opening.start(), last, branches, opening["kind"] != "select")
+
+
+def _is_literal(mark: str) -> bool:
+    """Check whether a mark is quoted text without spaces, such as '{' or '{name}'.
+
+    Its apostrophes must not become quotation marks, and it has no words to translate.
+    """
+    return len(mark) > 2 and mark[-1] == "'" and not any(map(str.isspace, mark))
 
 
 def unmasked(piece: str | Run, protected: Iterator[str]) -> str | Run:

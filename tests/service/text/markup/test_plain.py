@@ -240,7 +240,16 @@ COUNT = "{n, plural, =0 {nic} one {# plik} other {# plików}}"
         ),
         (f"Masz {COUNT} dziś `x`.", ["Masz \ufffc dziś \ufffc."], [COUNT, "`x`"]),
         (f"Nimm '{COUNT}' so", [f"Nimm '{COUNT}' so"], []),
-        ("{n, plural, one {'{x}' #} other {l'#' a}}", ["'{x}' \ufffc", "l'#' a"], ["#"]),
+        (
+            "{n, plural, one {'{x}' #} other {l'#' a}}",
+            ["\ufffc \ufffc", "l\ufffc a"],
+            ["'{x}'", "#", "'#'"],
+        ),
+        (
+            "{n, plural, other {a '{' b'}' '{c d}' it''s}}",
+            ["a \ufffc b\ufffc '{c d}' it''s"],
+            ["'{'", "'}'"],
+        ),
         ("{n, plural, one {ab", ["{n, plural, one {ab"], []),
         ("{n, plural, ab} cd", ["{n, plural, ab} cd"], []),
         ("{n, number, integer} {n}", ["{n, number, integer} {n}"], []),
