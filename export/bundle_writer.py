@@ -209,7 +209,11 @@ def _describe(
         graphs=graphs,
         scorer=SCORER if (folder / SCORER).exists() else None,
         weights=WEIGHTS,
-        files={path.name: sha256(path) for path in sorted(folder.iterdir())},
+        files={
+            path.relative_to(folder).as_posix(): sha256(path)
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+        },
         provenance=material.provenance,
     )
 
@@ -290,8 +294,8 @@ def _copy_rules(like: Bundle, folder: Path) -> dict[str, dict[str, Any]]:
     for name, parameters in like.manifest.rules.items():
         rules[name] = dict(parameters)
         if table := parameters.get("table"):
-            rules[name]["table"] = copied = Path(table).name
-            shutil.copy2(like.folder / table, folder / copied)
+            (folder / table).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(like.folder / table, folder / table)
     return rules
 
 

@@ -139,24 +139,32 @@ def test_the_command_line_exports_a_run_and_keeps_the_rules_of_an_earlier_bundle
     assert "out: out, step 900" in capsys.readouterr().out
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["provenance"]["licences"] == ["CC0"]
-    _add_by_hand(tmp_path / "out", "de\ten\n", max_words=7)
+    rules: dict[str, dict[str, Any]] = {
+        "names": {"table": "places.tsv"},
+        "single_words": {"table": "more/places.tsv"},
+        "clauses": {"max_words": 7},
+    }
+    tables = {"places.tsv": "de\ten\n", "more/places.tsv": "en\tde\n"}
+    _add_by_hand(tmp_path / "out", rules, tables)
     for like in ([], ["--like", str(tmp_path / "out")]):
         out = tmp_path / ("again" if like else "out")
         assert main([*arguments[:-1], str(out), "--precisions", "int8", *like]) == 0
         written = bundle.load(out).manifest
-        assert written.rules == {"names": {"table": "places.tsv"}, "clauses": {"max_words": 7}}
-        assert (out / "places.tsv").read_text() == "de\ten\n"
+        assert written.rules == rules
+        assert {name: (out / name).read_text() for name in tables} == tables
     assert main([*arguments, "--like", str(tmp_path / "none")]) == 1
     assert "is not a bundle" in capsys.readouterr().err
     assert main([str(tmp_path / "none"), *arguments[1:]]) == 1
     assert "neither a checkpoint nor a run" in capsys.readouterr().err
 
 
-def _add_by_hand(folder: Path, names: str, max_words: int) -> None:
-    (folder / "places.tsv").write_text(names)
+def _add_by_hand(folder: Path, rules: dict[str, dict[str, Any]], tables: dict[str, str]) -> None:
     manifest = json.loads((folder / "manifest.json").read_text())
-    manifest["files"]["places.tsv"] = sha256(folder / "places.tsv")
-    manifest["rules"] = {"names": {"table": "places.tsv"}, "clauses": {"max_words": max_words}}
+    for name, text in tables.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+        manifest["files"][name] = sha256(folder / name)
+    manifest["rules"] = rules
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
