@@ -36,7 +36,10 @@ class Muon(torch.optim.Optimizer):
                 self._move(matrices, group["lr"])
 
     def _move(self, matrices: list[nn.Parameter], rate: float) -> None:
-        """Update matrices of one shape together: a GPU takes longer to start a small product than for it."""
+        """Update matrices of one shape together.
+
+        On a GPU, starting a small product takes longer than computing it.
+        """
         gradients = [matrix.grad for matrix in matrices if matrix.grad is not None]
         momenta = [self._momentum(matrix) for matrix in matrices]
         for momentum, gradient in zip(momenta, gradients, strict=True):
@@ -58,7 +61,7 @@ class Muon(torch.optim.Optimizer):
 def orthogonalize(matrices: Tensor) -> Tensor:
     """Approximate U V^T of each of the matrices U S V^T [N, A, B] by Newton-Schulz steps.
 
-    All singular values become 0.7 to 1.2.
+    The singular values become 0.7 to 1.2.
     """
     is_tall = matrices.size(1) > matrices.size(2)
     x = matrices.mT if is_tall else matrices

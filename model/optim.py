@@ -32,16 +32,16 @@ class Optimizer:
 
     def __init__(
         self,
-        scorers: Sequence[nn.Parameter] = (),
+        limited: Sequence[nn.Parameter] = (),
         limit: float = 0.0,
         **parts: torch.optim.Optimizer,
     ) -> None:
         """Combine `parts`, whose states are saved under the same names.
 
-        Unless `limit` is 0, it is the root mean square to which `scorers`, matrices of one shape, are scaled
-        down after each update.
+        Unless `limit` is 0, it is the largest root mean square of the matrices `limited`, all of one shape:
+        after each update, those above it are scaled down to it.
         """
-        self.scorers, self.limit, self.parts = scorers, limit, parts
+        self.limited, self.limit, self.parts = limited, limit, parts
 
     def step(self, learning_rate: float) -> None:
         """Update the parameters. A group's learning rate is multiplied by its `rate_factor`, if any."""
@@ -49,14 +49,14 @@ class Optimizer:
             for group in part.param_groups:
                 group["lr"] = learning_rate * group.get("rate_factor", 1.0)
             part.step()
-        if self.limit and self.scorers:
-            self._limit()
+        if self.limit and self.limited:
+            self._scale_down()
 
     @torch.no_grad()
-    def _limit(self) -> None:
-        squares = torch.stack(list(self.scorers)).square().mean(dim=(1, 2))
+    def _scale_down(self) -> None:
+        squares = torch.stack(list(self.limited)).square().mean(dim=(1, 2))
         factors = (self.limit * squares.rsqrt()).clamp(max=1.0)
-        for matrix, factor in zip(self.scorers, factors, strict=True):
+        for matrix, factor in zip(self.limited, factors, strict=True):
             matrix.mul_(factor)
 
     def zero_grad(self) -> None:
@@ -95,20 +95,20 @@ def build_optimizer(
     and projection have Adam's rate times `table_rate_factor`, because rare tokens are updated only in the few
     batches that contain them.
 
-    Unless it is 0, `attention_limit` limits the root mean square of the matrices of queries and keys, as a
-    multiple of d_model^-0.5, which it is at the start.
+    Unless it is 0, `attention_limit` limits the root mean square of the matrices of queries and keys. It is a
+    multiple of their initial one, d_model^-0.5.
     """
     matrices: list[nn.Parameter] = []
     tables: list[nn.Parameter] = []
     others: list[nn.Parameter] = []
-    scorers: list[nn.Parameter] = []
+    queries_and_keys: list[nn.Parameter] = []
     for name, parameter in network.named_parameters():
         is_in_layer = name.split(".")[0] in ("encoder", "decoder")
         if parameter.ndim == 2 and not is_in_layer:
             tables.append(parameter)
         else:
             if name.endswith(("w_q.weight", "w_k.weight")):
-                scorers.append(parameter)
+                queries_and_keys.append(parameter)
             is_for_muon = config.optimizer == "muon" and parameter.ndim == 2
             (matrices if is_for_muon else others).append(parameter)
     groups: list[dict[str, Any]] = [
@@ -122,8 +122,9 @@ def build_optimizer(
         eps=config.adam_epsilon,
         fused=True,
     )
-    limit = config.attention_limit * scorers[0].shape[1] ** -0.5 if scorers else 0.0
+    initial = queries_and_keys[0].shape[1] ** -0.5 if queries_and_keys else 0.0
+    limit = config.attention_limit * initial
     if not matrices:
-        return Optimizer(scorers, limit, adam=adam)
+        return Optimizer(queries_and_keys, limit, adam=adam)
     group = {"params": matrices, "rate_factor": config.muon_rate_factor}
-    return Optimizer(scorers, limit, adam=adam, muon=Muon([group], precision))
+    return Optimizer(queries_and_keys, limit, adam=adam, muon=Muon([group], precision))

@@ -154,6 +154,15 @@ def test_matrices_of_queries_and_keys_are_scaled_down_to_their_limit(
     assert scaled == {f"encoder.0.self_attention.w_{side}.weight" for side in "qk"}
 
 
+def test_a_network_without_attention_is_not_limited() -> None:
+    layer = nn.Linear(3, 3)
+    layer.weight.grad = torch.zeros(3, 3)
+    before = layer.weight.detach().clone()
+    config = TrainingConfig(attention_limit=1e-3)
+    build_optimizer(nn.ModuleDict({"encoder": layer}), config).step(learning_rate=0.1)
+    assert layer.weight.equal(before)
+
+
 def test_a_resumed_optimizer_keeps_its_moments_and_uses_the_new_rates(network: Transformer) -> None:
     before = TrainingConfig(optimizer="muon", muon_rate_factor=5.0)
     today = replace(before, muon_rate_factor=10.0, adam_betas=(0.8, 0.9))
