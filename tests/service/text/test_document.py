@@ -65,7 +65,7 @@ def test_a_part_attached_to_a_word_follows_its_translation() -> None:
 
 def test_translations_are_escaped_only_in_markup() -> None:
     for form, expected in (("html", "a &lt; b"), ("text", "a < b")):
-        document = take_apart("Ja", form, "all")  # type: ignore[arg-type]
+        document = take_apart("ja", form, "all")  # type: ignore[arg-type]
         assert assembled(document, ["a < b"], [None]) == expected
 
 
