@@ -113,6 +113,9 @@ class Figures:
         self._word_of_half = re.compile(rf"(?<!\w)(?:{halves})(?!\w)", re.IGNORECASE)
         self._after_noon = language.after_noon
         mark, group = _marks(language.code)
+        self.marks = mark, group
+        """The decimal mark and the mark between groups of digits, as in CLDR."""
+        self._grouped = _grouped(mark, group) if {mark, group} == {".", ","} else None
         self._groups_by_blanks = group != "" and group in BLANKS
         self._arabic = str.maketrans("٫٬", ",." if mark == "," else ".,")
         self._patterns = [_BY_MARK[mark]] if mark in _BY_MARK else list(_BY_MARK.values())
@@ -174,6 +177,23 @@ class Figures:
             parts += [text[start : amount.begin], f"{amount.value} "]
             start = amount.end
         return "".join([*parts, text[start:]])
+
+    def grouped(self, text: str, other: "Figures") -> Iterator[tuple[int, int, str]]:
+        """Yield the spans of numbers with groups of digits, and how another language writes them.
+
+        German 1.500 is English 1,500. There are none unless the languages exchange dots and commas.
+        """
+        if self._grouped is None or other.marks != self.marks[::-1]:
+            return
+        exchanged = str.maketrans(".,", ",.")
+        for number in self._grouped.finditer(text):
+            yield *number.span(), number[0].translate(exchanged)
+
+    def converted(self, text: str, other: "Figures") -> str:
+        """Write the numbers that `grouped` finds as the other language does: 1.150 € is 1,150 €."""
+        for begin, end, written in self.grouped(text, other):  # as long as before
+            text = text[:begin] + written + text[end:]
+        return text
 
     def read(self, text: str) -> "Read":
         """Return each number of a text as it is written, and its values independent of the language.
@@ -269,6 +289,14 @@ def _marked_time(language: Language) -> re.Pattern[str]:
         rf"(?:(?P<half>{halves}){blank}|(?<![^\W{TOUCHING}])(?<![.,:/]))(?P<hour>\d{{1,2}})"
         rf"(?:[:：](?P<digits>\d\d)(?![:：]?\d)|{hour}"
         rf"(?:{blank}(?P<minute>\d{{1,2}}){minute}|(?P<past>{past}))?(?!\d|{duration}))"
+    )
+
+
+def _grouped(mark: str, group: str) -> re.Pattern[str]:
+    """Return a pattern for numbers with groups of digits: 1,234,567.89."""
+    mark, group = re.escape(mark), re.escape(group)
+    return re.compile(
+        rf"(?<![\w.,:/-])\d{{1,3}}(?:{group}\d{{3}}){{1,4}}(?:{mark}\d+)?(?![.,:/-]?\w)"
     )
 
 

@@ -84,7 +84,7 @@ class Money:
 
     def __init__(self, language: Language) -> None:
         """Look up the language's names of currencies and its words between numbers."""
-        self._figures = Figures(language)
+        self.figures = Figures(language)
         self._names = names(language)
         self._name = regex.compile(
             rf"(?<![^\W\d_{TOUCHING}])(?:{any_of(self._names)})(?:(?<=[{TOUCHING}])|(?!\w{{5}}))",
@@ -99,11 +99,11 @@ class Money:
     @property
     def knows_scales(self) -> bool:
         """Whether the language's words for powers of ten are known."""
-        return self._figures.scales.are_known
+        return self.figures.scales.are_known
 
     def read(self, text: str, *, scaled: bool = True) -> Amounts:
         """Return the amounts of a text; with `scaled`, 3 million is 3000000."""
-        numbers = list(self._figures.numbers(text, scaled=scaled))
+        numbers = list(self.figures.numbers(text, scaled=scaled))
         # these grow by the marks
         spans = [(number.begin, number.end) for number in numbers]
         owners: list[tuple[int, _Mark]] = []
@@ -132,7 +132,8 @@ class Money:
     def stretches(self, text: str, target: "Money") -> Iterator[Stretch]:
         """Yield each sign and code with its number, to be protected.
 
-        A number with a word for a power of ten is written as the target language does, if it has such a word.
+        A number with groups of digits is written as the target language does, and so is one with a word for a
+        power of ten, if the target language has such a word.
         """
         for mark, number in self.read(text).marked:
             if number is None:
@@ -140,7 +141,9 @@ class Money:
                 continue
             begin, end = min(mark.begin, number.begin), max(mark.end, number.end)
             if number.end == number.end_of_digits:
-                yield begin, end
+                amount = text[begin:end]
+                converted = self.figures.converted(amount, target.figures)
+                yield (begin, end) if converted == amount else (begin, end, converted)
             elif written := target.written(number):
                 yield begin, end, f"{text[begin : number.begin]}{written}{text[number.end : end]}"
             else:
@@ -148,7 +151,7 @@ class Money:
 
     def written(self, number: Number) -> str | None:
         """Write a number with a word for a power of ten; None if the language has no such word."""
-        return self._figures.scales.written(number.values[0]) if len(number.values) == 1 else None
+        return self.figures.scales.written(number.values[0]) if len(number.values) == 1 else None
 
     def _marks(self, text: str) -> Iterator[_Mark]:
         for match in _MARK.finditer(text):

@@ -4,13 +4,19 @@ import re
 from collections.abc import Iterator
 from typing import Self
 
+import regex
+
 from service.text.languages import NEUTRAL, Language
-from service.text.rules.figures import NUMBER, Figures, are_same, difference
+from service.text.rules.figures import BLANKS, NUMBER, Figures, are_same, difference
 from service.text.rules.rule import Rule, Setting
 from service.text.run import Run, Stretch
 
 _DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"\d+")
+_BEFORE, _AFTER = regex.compile(rf"\p{{Sc}}[{BLANKS}]?$"), regex.compile(rf"[{BLANKS}]?\p{{Sc}}")
+"""The sign of a currency in front of an amount or behind it."""
+_CERTAIN = re.compile(r"\d+,\d{3}|\d{2,3}\.\d{3}(?!\.)|\d\.\d{3},|\d{1,3}(?:\.\d{3}){2}(?!\.)")
+"""Numbers that are amounts by their form: 1,500 - 28.914 - 1.500,50 - 1.234.567, but not 1.500."""
 
 
 class Numbers(Rule):
@@ -28,6 +34,45 @@ class Numbers(Rule):
     def make(cls, setting: Setting) -> Self:
         """Build the rule for both languages."""
         return cls(*setting.languages)
+
+    def restore(self, source: Run, translation: Run) -> Run:
+        """Write amounts that the model left in the source's format as the target language does."""
+        converted = self._converted(source.text, translation.text)
+        if not converted:
+            return translation
+        left = self._source.grouped(translation.text, self._target)
+        return translation.edited_outside(
+            [
+                (begin, end, converted[number])
+                for begin, end, _ in left
+                if (number := translation.text[begin:end]) in converted
+            ]
+        )
+
+    def _converted(self, source: str, translation: str) -> dict[str, str]:
+        """Return the amounts of a source in the target's format, by the source's.
+
+        A number such as 1.500 or 192.168.100.200 may also be that of a version or an address. It is an amount
+        if a sign of a currency is beside it, if another one of the sentence is certainly an amount, or if the
+        model has converted another one.
+        """
+        numbers = list(self._source.grouped(source, self._target))
+        if not numbers:
+            return {}
+        found = {
+            translation[begin:end]
+            for begin, end, _ in self._target.grouped(translation, self._source)
+        }
+        are_amounts = any(
+            written in found or _CERTAIN.match(source, begin) for begin, _, written in numbers
+        )
+        return {
+            source[begin:end]: written
+            for begin, end, written in numbers
+            if are_amounts
+            or _AFTER.match(source, end)
+            or _BEFORE.search(source, max(0, begin - 2), begin)
+        }
 
     def came_through(self, source: Run, translation: Run) -> bool:
         """Check that a translation has the numbers of its source.
@@ -74,6 +119,12 @@ class Numbers(Rule):
         if self._source.clock != self._target.clock:
             run = run.protecting(time[:3] for time in self._source.times(run.text))
         run = run.protecting(self._scaled(run.text))
+        converted = self._converted(run.text, translation.text)
+        run = run.protecting(
+            (begin, end, written)
+            for begin, end, written in self._source.grouped(run.text, self._target)
+            if run.text[begin:end] in converted
+        )
         # digits are the rest, at tags and in long words
         for pattern in (NUMBER, _DIGITS):
             run = run.protecting(match.span() for match in pattern.finditer(run.text))

@@ -164,9 +164,10 @@ def test_each_sign_is_protected_with_its_number(text: str, kept: list[str]) -> N
         ("de-en", "Über CHF 1,5 Billionen.", "Über CHF 1.5 trillion."),
         ("en-de", "The $1.5 billion deal", "The $1,5 Milliarden deal"),
         ("zh-en", "¥5万", "¥50 thousand"),
+        ("de-en", "Für 1.150,50 € in Rom", "Für 1,150.50 € in Rom"),
     ],
 )
-def test_a_protected_amount_has_the_words_of_the_target_language(
+def test_a_protected_amount_is_written_as_in_the_target_language(
     languages: str, text: str, written: str
 ) -> None:
     run = Currencies(*map(profile, languages.split("-"))).protect(Run(text), Run())

@@ -23,6 +23,44 @@ def came_through(source: str, translation: str, languages: str = "de-en") -> boo
 
 
 @pytest.mark.parametrize(
+    ("languages", "source", "translation", "expected"),
+    [
+        ("de-en", "71.544 und 28.914", "71,544 and 28.914", "71,544 and 28,914"),
+        ("de-en", "1.234.567 und 1.500", "1.500 and 1,234,567", "1,500 and 1,234,567"),
+        ("de-en", "12.500 € und 3.125,50 $", "12.500 € and $3.125,50", "12,500 € and $3,125.50"),
+        ("en-de", "€1,150 in 2,400 parts", "1,150 € in 2.400 Teilen", "1.150 € in 2.400 Teilen"),
+        ("en-de", "1,500 kg, 2,750 kg", "1,500 kg, 2.750 kg", "1.500 kg, 2.750 kg"),
+        ("de-en", "98.207 Dateien", "98.207 files", "98,207 files"),
+        ("de-en", "2.259 von 98.207", "2.259 of 98.207", "2,259 of 98,207"),
+        ("de-en", "1.234.567 Zeilen", "1.234.567 lines", "1,234,567 lines"),
+        # nothing says that these are amounts
+        ("de-en", "Version 1.234", "Version 1.234", "Version 1.234"),
+        ("de-en", "10.100.200.150", "10.100.200.150", "10.100.200.150"),
+        # no groups of digits
+        ("de-en", "1.500 €, 2.5, a1.200, 1.20", "€1,500, 2.5, a1.200, 1.20", "€1,500, 2.5, a1.200, 1.20"),
+        # the same format, or one with other marks
+        ("en-ja", "$1,500", "$1,500", "$1,500"),
+        ("de-es", "1.500 €", "1.500 €", "1.500 €"),
+        ("de-fr", "1.500 €", "1.500 €", "1.500 €"),
+    ],
+)  # fmt: skip
+def test_amounts_left_in_the_format_of_the_source_get_that_of_the_target(
+    languages: str, source: str, translation: str, expected: str
+) -> None:
+    rule = Numbers(*map(profile, languages.split("-")))
+    assert rule.restore(Run(source), Run(translation)).text == expected
+
+
+def test_protected_amounts_have_the_format_of_the_target() -> None:
+    text = "1.500 Bücher, 2.750 Hefte"
+    protected = RULE.protect(Run(text), Run("1,500 books, 2.7 notebooks")).protected
+    assert [part.raw for part in protected] == ["1,500", "2,750"]
+    unconverted = RULE.protect(Run(text), Run("1.500 books, 2.7 notebooks")).protected
+    assert [text[part.begin : part.end] for part in unconverted] == ["1.500", "2.750"]
+    assert not any(part.raw for part in unconverted)
+
+
+@pytest.mark.parametrize(
     ("languages", "source", "translation"),
     [
         ("de-en", "Raum 214 ist frei.", "Room 214 is free."),
