@@ -33,7 +33,7 @@ ONE = "1"
 """The version of every model."""
 
 
-def _model_name(
+async def _model_name(
     request: Request, name: Annotated[str, Path(description="Name of the model.")]
 ) -> str:
     """Decode a name with encoded slashes, if `middleware.targets` left its path encoded because of them."""

@@ -1,11 +1,18 @@
 """Cancellation of work when its client disconnects."""
 
 import asyncio
+import importlib
+import inspect
+import pkgutil
 import time
 
 import pytest
-from fastapi import Request
+from fastapi import APIRouter, Request
+from fastapi.routing import APIRoute
 
+import service.api.deepl
+import service.api.inference
+import service.api.native
 from service.api.client_state import ClientState
 from service.api.dependencies import unless_client_leaves
 from service.errors import ClientLeftError
@@ -108,3 +115,23 @@ def test_a_disconnect_before_synchronous_work_cancels_only_that(
         await asyncio.sleep(0)  # here a wrong cancellation would take effect
 
     asyncio.run(serve())
+
+
+def test_no_request_is_handled_on_a_thread_of_the_framework() -> None:
+    [*routers] = [
+        importlib.import_module(f"{package.__name__}.{module.name}")
+        for package in (service.api, service.api.inference, service.api.deepl, service.api.native)
+        for module in pkgutil.iter_modules(package.__path__)
+    ]
+    routes = [
+        route
+        for module in routers
+        for value in vars(module).values()
+        if isinstance(value, APIRouter)
+        for route in value.routes
+        if isinstance(route, APIRoute)
+    ]
+    assert len(routes) > 20
+    for route in routes:
+        for call in (route.endpoint, *(needed.call for needed in route.dependant.dependencies)):
+            assert inspect.iscoroutinefunction(call), f"{route.path}: {call}"
