@@ -34,6 +34,31 @@ def read_table(path: Path) -> list[list[str]]:
     return rows
 
 
+def read_translations(path: Path, source: str, target: str) -> dict[str, str]:
+    """Read a table of tab-separated columns: language codes in the first line, names in the others.
+
+    If a name occurs twice, its first line is used. The result is empty if the table lacks one of the
+    languages.
+
+    Raises:
+        BundleError: the table cannot be read, names a language twice, or has a line with too few or too many
+            names.
+    """
+    [codes, *rows] = read_table(path) or [[]]
+    if len(set(codes)) < len(codes):
+        raise BundleError(f": line 1 has a language twice: {printable(' '.join(codes))}", path)
+    for number, row in enumerate(rows, start=2):
+        if len(row) != len(codes) or not all(map(str.strip, row)):
+            raise BundleError(
+                f": line {number} must have {len(codes)} names, but has {printable(repr(row))}",
+                path,
+            )
+    if source not in codes or target not in codes:
+        return {}
+    columns = codes.index(source), codes.index(target)
+    return {row[columns[0]]: row[columns[1]] for row in reversed(rows)}
+
+
 class Tables:
     """The tables in a bundle's folder. A table that all directions share is read once."""
 

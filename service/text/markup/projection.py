@@ -90,6 +90,7 @@ class _Placer:
             self.linked[source].append(target)
         self.densest: dict[tuple[range, int, int], tuple[int, int]] = {}
         self.stretches = Stretches(alignment.target_words)
+        self.readable = [place for place, char in enumerate(alignment.source) if char.isalnum()]
         self.needs: dict[int, int] = {}
         """Minimum number of words that an element needs, by its id."""
 
@@ -126,9 +127,9 @@ class _Placer:
     def _needs(self, element: Element) -> int:
         """Return the minimum number of words that an element needs."""
         if id(element) not in self.needs:
-            text = self.alignment.source[element.begin : element.end]
             is_needy = element.is_complete and is_link_like(element.open)
-            own = is_needy and any(map(str.isalnum, text))
+            begin, end = (bisect_left(self.readable, at) for at in (element.begin, element.end))
+            own = is_needy and begin < end
             self.needs[id(element)] = max(own, sum(map(self._needs, element.children)))
         return self.needs[id(element)]
 
@@ -182,11 +183,6 @@ class _Placer:
         if len(source_words) == count:
             return first, last
         start, stop = self._densest(source_words, first, last)
-        if start == stop:  # no word mainly translates it
-            closest = self.alignment.closest(source_words, first, last)
-            in_proportion = self._in_proportion(source_words[0], first, last)
-            start = in_proportion if closest is None else closest
-            stop = min(last, start + 1)
         if not element.open:
             start = first
         if not element.close:
@@ -206,7 +202,8 @@ class _Placer:
     def _densest(self, source_words: range, first: int, last: int) -> tuple[int, int]:
         """Return the stretch with the most words of the element and the fewest others (Kadane's algorithm).
 
-        Results are cached, because many elements may enclose the same words.
+        If no word mainly translates the element, it is the closest one. Results are cached, because many
+        elements may enclose the same words.
         """
         key = (source_words, first, last)
         if key in self.densest:
@@ -221,6 +218,11 @@ class _Placer:
             current, last_end = current + 1, target + 1
             if current > best:
                 best, best_place = current, (start, target + 1)
+        if not best:
+            closest = self.alignment.closest(source_words, first, last)
+            in_proportion = self._in_proportion(source_words[0], first, last)
+            start = in_proportion if closest is None else closest
+            best_place = (start, min(last, start + 1))
         self.densest[key] = best_place
         return best_place
 

@@ -189,12 +189,6 @@ class Figures:
         for number in self._grouped.finditer(text):
             yield *number.span(), number[0].translate(exchanged)
 
-    def converted(self, text: str, other: "Figures") -> str:
-        """Write the numbers that `grouped` finds as the other language does: 1.150 € is 1,150 €."""
-        for begin, end, written in self.grouped(text, other):  # as long as before
-            text = text[:begin] + written + text[end:]
-        return text
-
     def read(self, text: str) -> "Read":
         """Return each number of a text as it is written, and its values independent of the language.
 

@@ -142,12 +142,20 @@ class Money:
             begin, end = min(mark.begin, number.begin), max(mark.end, number.end)
             if number.end == number.end_of_digits:
                 amount = text[begin:end]
-                converted = self.figures.converted(amount, target.figures)
+                converted = self._converted(amount, target)
                 yield (begin, end) if converted == amount else (begin, end, converted)
             elif written := target.written(number):
                 yield begin, end, f"{text[begin : number.begin]}{written}{text[number.end : end]}"
             else:
                 yield begin, max(mark.end, number.end_of_digits)
+
+    def _converted(self, amount: str, target: "Money") -> str:
+        """Write an amount with groups of digits as the target language does: 1.150 € is 1,150 €."""
+        parts, start = [], 0
+        for begin, end, written in self.figures.grouped(amount, target.figures):
+            parts += [amount[start:begin], written]
+            start = end
+        return "".join([*parts, amount[start:]])
 
     def written(self, number: Number) -> str | None:
         """Write a number with a word for a power of ten; None if the language has no such word."""

@@ -9,11 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Self, cast
 
-from service.errors import BundleError
-from service.models.bundle_files import printable
 from service.text.rules.rule import Rule, Setting, Table
 from service.text.run import Run
-from service.text.tables import read_table
+from service.text.tables import read_translations
 
 _WORD = re.compile(r"\w+")
 
@@ -71,28 +69,3 @@ class Names(Rule):
         return translation.edited_outside(
             [(*match.span(), self._translations[match[0]]) for match in matches]
         )
-
-
-def read_translations(path: Path, source: str, target: str) -> dict[str, str]:
-    """Read a table of tab-separated columns: language codes in the first line, names in the others.
-
-    If a name occurs twice, its first line is used. The result is empty if the table lacks one of the
-    languages.
-
-    Raises:
-        BundleError: the table cannot be read, names a language twice, or has a line with too few or too many
-            names.
-    """
-    [codes, *rows] = read_table(path) or [[]]
-    if len(set(codes)) < len(codes):
-        raise BundleError(f": line 1 has a language twice: {printable(' '.join(codes))}", path)
-    for number, row in enumerate(rows, start=2):
-        if len(row) != len(codes) or not all(map(str.strip, row)):
-            raise BundleError(
-                f": line {number} must have {len(codes)} names, but has {printable(repr(row))}",
-                path,
-            )
-    if source not in codes or target not in codes:
-        return {}
-    columns = codes.index(source), codes.index(target)
-    return {row[columns[0]]: row[columns[1]] for row in reversed(rows)}

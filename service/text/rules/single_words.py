@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Self, cast
 
 from service.text.languages import NEUTRAL, Language
-from service.text.rules.names import read_translations
 from service.text.rules.rule import Rule, Setting, Table
 from service.text.run import Run
+from service.text.tables import read_translations
 
 _WORD = re.compile(r"\w+")
 

@@ -3,7 +3,6 @@
 They lose signs of inches and feet (24", 6'), or make quotation marks of them.
 """
 
-import re
 from collections import Counter
 from typing import Self
 
@@ -33,8 +32,8 @@ _UNIT = regex.compile(
 _WRITTEN = regex.compile(rf"(?<=\p{{Nd}})[{BLANKS}]?+{_IS_NO_TIME}{_QUOTIENT}")
 """A symbol in a translation, which may have an ending: 5 km-re."""
 
-_MAY_HOLD_ONE = re.compile(rf"\d[{BLANKS}]|[\"'″′]")
-"""A fast check: most sentences have no such number."""
+_MAY_HOLD_ONE = regex.compile(rf"\p{{Nd}}[{BLANKS}]|\P{{nt=None}}[\"'″′]")
+"""A fast check: most sentences have no such number, nor a mark behind a digit or a numeral such as ½."""
 
 
 class Units(Rule):
@@ -78,15 +77,13 @@ class Units(Rule):
         """Protect the symbols together with their numbers."""
         if not self._is_active:
             return run
-        ends = {at: at + 1 for at in signs_of(run)}
+        signs, stretches = set(signs_of(run)), []
         for number in NUMBER.finditer(run.text):
             if unit := _UNIT.match(run.text, number.end()):
-                ends[number.end()] = unit.end()
-        return run.protecting(
-            (number.start(), ends[number.end()])
-            for number in NUMBER.finditer(run.text)
-            if number.end() in ends
-        )
+                stretches.append((number.start(), unit.end()))
+            elif number.end() in signs:
+                stretches.append((number.start(), number.end() + 1))
+        return run.protecting(stretches)
 
 
 def _symbols(pattern: regex.Pattern[str], run: Run) -> Counter[str]:

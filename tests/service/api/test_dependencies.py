@@ -118,14 +118,14 @@ def test_a_disconnect_before_synchronous_work_cancels_only_that(
 
 
 def test_no_request_is_handled_on_a_thread_of_the_framework() -> None:
-    [*routers] = [
+    modules = [
         importlib.import_module(f"{package.__name__}.{module.name}")
         for package in (service.api, service.api.inference, service.api.deepl, service.api.native)
         for module in pkgutil.iter_modules(package.__path__)
     ]
     routes = [
         route
-        for module in routers
+        for module in modules
         for value in vars(module).values()
         if isinstance(value, APIRouter)
         for route in value.routes
