@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from service.api import admin, docs, errors, health, page, tracing
+from service.api import admin, docs, errors, health, inputs, page, tracing
 from service.api.access import Gate
 from service.api.deepl import languages as deepl_languages
 from service.api.deepl import routes as deepl
@@ -26,13 +26,16 @@ from service.api.middleware.shortcut import Shortcut
 from service.api.middleware.split_bodies import SplitBodies
 from service.api.middleware.targets import Targets
 from service.api.native import routes as native
-from service.errors import AttendantError
+from service.errors import AttendantError, reason
 from service.metrics import Metrics
 from service.models.model_store import ModelStore
 from service.settings import Settings
+from service.threads import Threads
 
 logger = logging.getLogger(__name__)
 
+NUM_THREADS = 4
+"""For a load, the end of the models, and work of requests that would block the event loop."""
 WATCH_SECONDS = 1.0
 """Interval between checks of the engines."""
 
@@ -47,21 +50,25 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
 
     Raises:
         KeysError: the file of API keys is invalid.
+        ThreadError: the threads could not be started.
         TracingError: tracing is on, but its packages are not installed.
     """
     metrics = Metrics()
     store = ModelStore(settings, metrics, settings.drain_seconds)
     metrics.watch(lambda: store.current)
+    threads = Threads(NUM_THREADS, "service")
+    for pool in (threads, inputs.PARSER):
+        pool.start()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        work = asyncio.create_task(_load_and_watch(store, on_failure))
-        with _reloading_on_hangup(store):
+        work = asyncio.create_task(_load_and_watch(store, threads, on_failure))
+        with _reloading_on_hangup(store, threads):
             yield
         work.cancel()
         with suppress(asyncio.CancelledError):
             await work
-        await asyncio.to_thread(store.stop)
+        await asyncio.get_running_loop().run_in_executor(threads, store.stop)
 
     app = FastAPI(
         title="Attendant",
@@ -74,7 +81,16 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
         telemetry=tracing.FASTAPI_TELEMETRY,
         redirect_slashes=False,  # a redirect would repeat a host name that the client chose
     )
-    app.state.services = Services(store, Gate(settings), settings, metrics)
+    app.state.services = Services(store, Gate(settings), settings, metrics, threads)
+    _add_routes(app)
+    _add_middleware(app, settings, metrics, store)
+    if settings.tracing:
+        tracing.install(app)
+    return app
+
+
+def _add_routes(app: FastAPI) -> None:
+    """Add the endpoints of all dialects, the pages, and what answers errors."""
     for dialect in (native, deepl):
         app.include_router(dialect.translating)
         app.include_router(dialect.router)
@@ -83,10 +99,6 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
     page.install(app)
     docs.install(app)
     errors.install(app)
-    _add_middleware(app, settings, metrics, store)
-    if settings.tracing:
-        tracing.install(app)
-    return app
 
 
 def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: ModelStore) -> None:
@@ -122,12 +134,14 @@ def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: M
     app.state.early_refusal = EarlyRefusal(admission, AccessLog(metrics))
 
 
-async def _load_and_watch(store: ModelStore, on_failure: Callable[[str], None]) -> None:
+async def _load_and_watch(
+    store: ModelStore, threads: Threads, on_failure: Callable[[str], None]
+) -> None:
     """Load the models, then check the engines until one fails."""
     try:
-        await asyncio.to_thread(store.load)
+        await asyncio.get_running_loop().run_in_executor(threads, store.load)
     except Exception as error:
-        on_failure(str(error))
+        on_failure(reason(error))
         return
     failure = None
     while failure is None:
@@ -148,11 +162,13 @@ def _failure_of(store: ModelStore) -> str | None:
 
 
 @contextmanager
-def _reloading_on_hangup(store: ModelStore) -> Iterator[None]:
+def _reloading_on_hangup(store: ModelStore, threads: Threads) -> Iterator[None]:
     """Reload the bundles on SIGHUP."""
     try:
         loop, previous = asyncio.get_running_loop(), signal.getsignal(signal.SIGHUP)
-        loop.add_signal_handler(signal.SIGHUP, lambda: loop.run_in_executor(None, _reload, store))
+        loop.add_signal_handler(
+            signal.SIGHUP, lambda: loop.run_in_executor(threads, _reload, store)
+        )
     except (RuntimeError, ValueError):  # outside the main thread
         yield
         return

@@ -47,6 +47,17 @@ def quoted(value: object) -> str:
     return text
 
 
+def reason(error: BaseException) -> str:
+    """Return an error's message, or for one that has none, what it means.
+
+    >>> reason(MemoryError()), reason(ValueError("no number")), reason(KeyboardInterrupt())
+    ('out of memory', 'no number', 'KeyboardInterrupt')
+    """
+    if isinstance(error, MemoryError):
+        return "out of memory"
+    return str(error) or type(error).__name__
+
+
 class AttendantError(Exception):
     """Base of all errors. `code` is stable and part of the interface; the message is for people."""
 

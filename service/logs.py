@@ -16,6 +16,8 @@ from contextvars import ContextVar
 from functools import lru_cache
 from types import TracebackType
 
+from service.threads import start_daemon
+
 STANDARD_ERROR = 2
 MAX_WAITING_LINES = 10_000
 """While so many lines wait to be written, new ones are dropped and counted."""
@@ -99,7 +101,7 @@ class LogWriter(logging.Handler):
         self._num_lost = 0
         self._is_writing = self._is_closed = False
         self._changed = threading.Condition()
-        threading.Thread(target=self._write_on, name="log", daemon=True).start()
+        start_daemon("log", self._write_on)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Format a record and pass it to the thread."""

@@ -5,8 +5,10 @@ import logging
 import os
 import signal
 import threading
+import time
 from collections.abc import Sequence
 from functools import partial
+from typing import NoReturn
 
 import uvicorn
 from fastapi import FastAPI
@@ -21,10 +23,11 @@ from service.api.tracing import TracingError
 from service.app import create_app
 from service.engine.cores import available_cores
 from service.engine.process_memory import configure_malloc
-from service.errors import BundleError
+from service.errors import BundleError, reason
 from service.keys import KeysError
 from service.models import bundle
 from service.settings import PREFIX, Settings, doubtful, misspelt
+from service.threads import ThreadError, start_daemon
 
 KEEP_ALIVE_SECONDS = 75
 """Longer than clients and proxies keep idle connections (nginx: 60 s), so that they close them first.
@@ -46,25 +49,35 @@ def main(arguments: Sequence[str]) -> int:
     except ValidationError as error:
         _explain(error)
         return 2
+    try:
+        return _serve(settings)
+    except (BundleError, KeysError, TracingError, ThreadError, MemoryError) as error:
+        _print_error(reason(error))
+        return 1
+
+
+def _serve(settings: Settings) -> int:
+    """Serve until a signal; return the exit status.
+
+    Raises:
+        BundleError, KeysError, TracingError: the settings name something that cannot be used.
+        ThreadError, MemoryError: the limits of the process are too low.
+    """
     logs.configure(settings.log_level, settings.log_format)
     for line in [*misspelt(os.environ), *doubtful(settings)]:
         logging.getLogger(__name__).warning(line)
     configure_malloc(available_cores())
     failures: list[str] = []
 
-    def fail(reason: str) -> None:
-        failures.append(reason)
-        _print_error(reason)
+    def fail(failure: str) -> None:
+        failures.append(failure)
+        _print_error(failure)
         server.should_exit = True
 
-    try:
-        # before listening, so that a bad bundle ends the process at once
-        for folder in settings.named_bundles:
-            bundle.load(folder)
-        app = create_app(settings, fail)
-    except (BundleError, KeysError, TracingError) as error:
-        _print_error(str(error))
-        return 1
+    # before listening, so that a bad bundle ends the process at once
+    for folder in settings.named_bundles:
+        bundle.load(folder)
+    app = create_app(settings, fail)
     server = _server(settings, app)
     tune_garbage_collection()
     # uvicorn installs these while it serves, and afterwards raises the signal again, which then does nothing
@@ -72,15 +85,17 @@ def main(arguments: Sequence[str]) -> int:
         signal.signal(number, server.handle_exit)
     try:
         server.run()
-    except SystemExit:  # uvicorn has logged the reason, and waited until the models were loaded
+    except SystemExit:  # uvicorn has logged the reason
         address = f"{settings.host}:{settings.port}"
         _print_error(f"cannot listen on {address}; the log above says why")
-        return 1
+        _exit_at_once(1)  # the models may still be loading
     return 0 if server.started and not failures else 1
 
 
 def _server(settings: Settings, app: FastAPI) -> Server:
     """Build the server of the application."""
+    is_stopping = threading.Event()
+    start_daemon("last-resort", partial(_end_by_force, settings, is_stopping))
     connections = Connections(limit_for(settings.max_connections))
     services: Services = app.state.services
     store = services.store
@@ -88,10 +103,7 @@ def _server(settings: Settings, app: FastAPI) -> Server:
 
     def announce() -> None:
         store.announce_stop()
-        seconds = settings.stop_delay_seconds + settings.drain_seconds + LAST_RESORT_SECONDS
-        timer = threading.Timer(seconds, _exit_at_once, (1,))
-        timer.daemon = True
-        timer.start()
+        is_stopping.set()
 
     config = uvicorn.Config(
         app,
@@ -129,10 +141,17 @@ def _server(settings: Settings, app: FastAPI) -> Server:
     return Server(config, connections, stop)
 
 
-def _exit_at_once(status: int) -> None:
+def _exit_at_once(status: int) -> NoReturn:
     """End the process without waiting for its threads."""
     logging.shutdown()
     os._exit(status)
+
+
+def _end_by_force(settings: Settings, is_stopping: threading.Event) -> None:
+    """Wait until the service stops, and end the process if it then takes too long."""
+    is_stopping.wait()
+    time.sleep(settings.stop_delay_seconds + settings.drain_seconds + LAST_RESORT_SECONDS)
+    _exit_at_once(1)
 
 
 def tune_garbage_collection() -> None:
@@ -143,9 +162,9 @@ def tune_garbage_collection() -> None:
     gc.set_threshold(GC_THRESHOLD, *gc.get_threshold()[1:])
 
 
-def _print_error(reason: str) -> None:
+def _print_error(failure: str) -> None:
     """Print why the service cannot run, escaped, as names of files and keys may have any characters."""
-    logs.print_line(f"error: {logs.one_line(reason)}")
+    logs.print_line(f"error: {logs.one_line(failure)}")
 
 
 def _explain(error: ValidationError) -> None:

@@ -24,4 +24,5 @@ async def reload(request: Request, service: ServicesDependency) -> Readiness:
     changed or removed are reloaded.
     """
     service.gate.enter_admin(request)
-    return readiness(await asyncio.to_thread(service.store.load))
+    loop = asyncio.get_running_loop()
+    return readiness(await loop.run_in_executor(service.threads, service.store.load))

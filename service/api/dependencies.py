@@ -21,6 +21,7 @@ from service.metrics import Metrics
 from service.models.model_set import ModelSet
 from service.models.model_store import ModelStore
 from service.settings import Settings
+from service.threads import Threads
 from service.translation.types import Translation
 
 PREFIX = "Invalid request: "
@@ -103,6 +104,8 @@ class Services:
     gate: Gate
     settings: Settings
     metrics: Metrics
+    threads: Threads
+    """For work that would block the event loop."""
     deepl_characters: CharacterCount = field(default_factory=CharacterCount)
 
     @property

@@ -9,7 +9,6 @@ import json
 import math
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from fastapi import Request
@@ -21,11 +20,12 @@ from service.api.errors import shortened
 from service.api.forms import Fields, multipart, urlencoded
 from service.api.media import check_charset, check_coding, field_of, parse_value
 from service.errors import InvalidRequestError
+from service.threads import Threads
 
 JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
 MULTIPART = "multipart/form-data"
 PARSED_ON_LOOP_BYTES = 65_536
-_PARSER = ThreadPoolExecutor(1, "parser")
+PARSER = Threads(1, "parser")
 """Parses larger bodies, one at a time, as they would block the event loop."""
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -116,7 +116,7 @@ async def _parsed(body: bytes, parse: Callable[[], Fields]) -> Fields:
     """Return the result of `parse`, which runs in a thread if the body is large."""
     if len(body) <= PARSED_ON_LOOP_BYTES:
         return parse()
-    return await asyncio.get_running_loop().run_in_executor(_PARSER, parse)
+    return await asyncio.get_running_loop().run_in_executor(PARSER, parse)
 
 
 def _fields(content_type: str, body: bytes, text: str) -> Fields:

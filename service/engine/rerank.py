@@ -9,13 +9,13 @@ depends only on its own hypotheses.
 import logging
 import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
 from service.engine import cache
 from service.engine.beam import length_penalty
 from service.engine.model_runner import ModelRunner
 from service.engine.types import DecodingSequence, Hypothesis, SpecialIds
+from service.threads import Threads
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,8 @@ class Reranker:
         self.special, self.threads, self.on_fault = special, threads, on_fault
         self.failures = 0
         """Failures since the last success, on any thread."""
-        self._pool = ThreadPoolExecutor(threads, "reranker")
+        self._pool = Threads(threads, "reranker")
+        self._pool.start()
 
     def close(self) -> None:
         """End the threads without waiting for them; the engine's own threads wait for their results."""

@@ -4,7 +4,6 @@ import logging
 import math
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -19,6 +18,7 @@ from service.models.bundle import MAX_LENGTH, SpecialTokens
 from service.text.sentence import Sentence
 from service.text.tokenizer import Tokenizers
 from service.text.words import Alignment, align_words, word_spans
+from service.threads import Threads
 from service.translation.backlog import Backlog, Promise
 from service.translation.offload import Check, run_in_thread, timed
 from service.translation.types import TranslatedSentence
@@ -72,7 +72,8 @@ class Aligner:
         self.tokenizers, self.special = tokenizers, special
         self.attention, self.clock, self.on_fault = attention, clock, on_fault
         self.backlog = Backlog(threads)
-        self._threads = ThreadPoolExecutor(threads, "aligner")
+        self._threads = Threads(threads, "aligner")
+        self._threads.start()
 
     def close(self) -> None:
         """Accept no more work; the threads end when they have finished theirs."""

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 from types import TracebackType
 from typing import Literal, Self, TypeVar
@@ -20,6 +19,7 @@ from service.models.observer import Observer
 from service.text.document import Document
 from service.text.run import Run
 from service.text.tokenizer import Tokenizers
+from service.threads import Threads
 from service.translation.aligner import Aligner
 from service.translation.backlog import Backlog
 from service.translation.decoding import SearchPolicy, decoding_options
@@ -75,7 +75,8 @@ class ModelTranslator:
         self.tokenizers, self.searcher, self.aligner = tokenizers, searcher, aligner
         self.policy, self.observer = policy, observer or Observer()
         self._backlog = Backlog(TEXT_THREADS)  # in characters
-        self._threads = ThreadPoolExecutor(TEXT_THREADS, "texts")
+        self._threads = Threads(TEXT_THREADS, "texts")
+        self._threads.start()
 
     def close(self) -> None:
         """Accept no more work; the threads end when they have finished theirs."""

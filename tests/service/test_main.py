@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from service import process
 from service.app import create_app
 from service.process import GC_THRESHOLD, _server, tune_garbage_collection
 from service.settings import Settings
+from service.threads import ThreadError
 
 
 class Node:
@@ -42,3 +44,25 @@ def test_the_number_of_processes_is_not_read_from_the_environment(
 ) -> None:
     monkeypatch.setenv("WEB_CONCURRENCY", "auto")
     assert _server(settings, create_app(settings)).config.workers == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "out of memory"),
+        (ThreadError("engine-0"), "the thread engine-0 could not be started"),
+    ],
+)
+def test_limits_that_are_too_low_end_the_start_with_a_reason(
+    error: Exception,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(process, "create_app", fail)
+    monkeypatch.setattr("service.logs.configure", lambda *_: None)
+    assert process.main([]) == 1
+    assert capsys.readouterr().err.startswith(f"error: {said}")

@@ -37,6 +37,7 @@ from service.engine.types import FinishReason
 from service.errors import AccessError
 from service.models.model_set import ModelSet
 from service.text import languages
+from service.threads import Threads
 from service.translation.types import PivotedSentence, TranslatedSentence, Translation
 
 router = APIRouter(tags=["translation"])
@@ -68,13 +69,15 @@ async def translate(request: Request) -> Response:
     arguments = (body.texts, body.source, body.target, options, timeout)
     accepted = preferred(field_of(request.scope, b"accept"), (JSON, PLAIN, EVENT_STREAM))
     if accepted == EVENT_STREAM:
-        return await streamed(request, models.stream(*arguments), partial(_written, body))
+        return await streamed(
+            request, models.stream(*arguments), partial(_written, body, service.threads)
+        )
     translations = await unless_client_leaves(request, models.translate(*arguments))
     if accepted == PLAIN:
         return PlainTextResponse(
             "\n".join(translation.text for translation in all_translated(translations))
         )
-    return Response(await _written(body, translations), media_type=JSON)
+    return Response(await _written(body, service.threads, translations), media_type=JSON)
 
 
 @router.post("/detect", openapi_extra=openapi_body(DetectRequest), responses=TRANSLATION_ERRORS)
@@ -151,13 +154,17 @@ async def translate_file() -> None:
     raise AccessError("The translation of files is disabled on this server.")
 
 
-async def _written(body: TranslateRequest, translations: list[Translation]) -> str:
+async def _written(
+    body: TranslateRequest, threads: Threads, translations: list[Translation]
+) -> str:
     """Return the answer as JSON; with alignments, which may take megabytes, it is written in a thread."""
 
     def write() -> str:
         return _response(body, translations).model_dump_json(exclude_none=True)
 
-    return await asyncio.to_thread(write) if body.return_alignment else write()
+    if not body.return_alignment:
+        return write()
+    return await asyncio.get_running_loop().run_in_executor(threads, write)
 
 
 def _response(body: TranslateRequest, translations: list[Translation]) -> TranslateResponse:

@@ -18,6 +18,7 @@ from service.models.model_set import ModelSet
 from service.models.model_store import model_options
 from service.settings import Settings
 from tests.conftest import TINY_BUNDLE
+from tests.waiting import wait_until
 
 
 @pytest.mark.parametrize(
@@ -34,7 +35,7 @@ def test_a_wrong_graph_is_detected_before_the_first_request(
     before = set(threading.enumerate())
     with pytest.raises(BundleError, match=message):
         start_model(load(folder), ModelOptions(precision="int8", device="cpu"))
-    assert set(threading.enumerate()) <= before
+    wait_until(lambda: set(threading.enumerate()) <= before)
 
 
 def test_a_model_that_hangs_during_the_check_is_refused(
