@@ -1,11 +1,14 @@
 """`attendant COMMAND`, or `python -m attendant COMMAND`: the entry point to the commands of all packages.
 
 Each command is a module's `main(arguments)`, which is imported when the command is called, so the service
-runs without the training tools.
+runs without the training tools. What ends any command, such as a full disk or Ctrl-C, is handled here.
 """
 
+import os
+import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import NamedTuple
 
@@ -34,10 +37,86 @@ COMMANDS = {
     "keys": Command("service.keys", "make an API key"),
 }
 
+OUTPUT_BUFFER = 1 << 16
+"""Bytes of standard output's buffer. It holds any `--help`, as argparse ignores errors of writing."""
+
+NO_THREAD = "can't start new thread"
+"""What Python says if memory or the number of processes is exhausted."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command that the first argument names, and return its exit status.
+
+    If output cannot be written, or memory or a file fails the command, a line on standard error says so.
+    """
+    _prepare_streams()
+    status = 0
+    try:
+        try:
+            status = _run(sys.argv[1:] if arguments is None else arguments)
+        finally:  # also after --help, which raises SystemExit
+            _flush_output()
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    except BrokenPipeError:  # nobody reads on, so there is nobody to tell
+        return status or 1
+    except MemoryError:
+        return _failed("out of memory")
+    except OSError as error:
+        if status:  # the command has failed, and has said why
+            return status
+        place = "" if error.filename is None else f"{error.filename}: "
+        return _failed(f"{place}{error.strerror or error}")
+    except RuntimeError as error:
+        if str(error) != NO_THREAD:
+            raise
+        return _failed(f"{error}: too little memory, or too many processes")
+    return status
+
+
+def _prepare_streams() -> None:
+    """Open the standard streams that are closed, and let standard output escape what it cannot encode.
+
+    Otherwise, files that are opened later would take the place of the closed streams, and what is meant for
+    standard error would go to standard output. Writing to a standard output that was closed fails.
+    """
+    if sys.stdin is None:  # stays None: only its place is taken
+        os.open(os.devnull, os.O_WRONLY)
+    if sys.stdout is sys.__stdout__:  # not one of a test
+        file = os.open(os.devnull, os.O_RDONLY) if sys.stdout is None else sys.stdout.fileno()
+        encoding = None if sys.stdout is None else sys.stdout.encoding
+        sys.stdout = open(  # noqa: SIM115
+            file, "w", OUTPUT_BUFFER, encoding, errors="backslashreplace", closefd=False
+        )
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+
+
+def _flush_output() -> None:
+    """Flush standard output.
+
+    Raises:
+        OSError: it cannot be written; what is left of it is discarded.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        # redirected, so that the interpreter's flush at exit does not fail, too
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        error.filename = "standard output"
+        raise
+
+
+def _failed(reason: str) -> int:
+    """Say why the command failed, and return its exit status."""
+    with suppress(OSError):  # standard error may be full, too
+        print(f"error: {reason}", file=sys.stderr)
+    return 1
+
+
+def _run(arguments: Sequence[str]) -> int:
     """Run the command that the first argument names, and return its exit status."""
-    name, *command_arguments = (sys.argv[1:] if arguments is None else list(arguments)) or [""]
+    name, *command_arguments = arguments or [""]
     if name in ("-h", "--help"):
         print(_usage())
         return 0
@@ -56,12 +135,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if not command.extra:
             raise
-        print(
-            f"error: attendant {name} needs the extra {command.extra}: "
-            f"pip install -e '.[{command.extra}]' in a clone of Attendant ({error})",
-            file=sys.stderr,
+        return _failed(
+            f"attendant {name} needs the extra {command.extra}: "
+            f"pip install -e '.[{command.extra}]' in a clone of Attendant ({error})"
         )
-        return 1
     status: int = module.main(command_arguments)
     return status
 

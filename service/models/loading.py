@@ -256,5 +256,7 @@ def _start(model: ServedModel, runner: OnnxModelRunner, special: SpecialIds) -> 
 
 
 def _described(error: Exception) -> str:
-    """Return an error's type and message, which may be empty."""
-    return f"{type(error).__name__}: {error}"
+    """Return an error's type and, if there is one, its message."""
+    if isinstance(error, MemoryError):
+        return "out of memory"
+    return f"{type(error).__name__}: {error}".removesuffix(": ")

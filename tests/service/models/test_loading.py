@@ -55,6 +55,21 @@ def test_a_model_that_hangs_during_the_check_is_refused(
         end.set()
 
 
+@pytest.mark.parametrize(
+    ("error", "reason"), [(MemoryError(), "out of memory"), (RuntimeError(), "RuntimeError")]
+)
+def test_an_error_without_a_message_is_described(
+    error: Exception, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("service.models.proof.OnnxModelRunner.align", failing)
+    with pytest.raises(BundleError) as told:
+        start_model(load(TINY_BUNDLE), ModelOptions(precision="int8", device="cpu"))
+    assert str(told.value) == f"{TINY_BUNDLE}: a first translation failed: {reason}"
+
+
 def test_runs_of_all_graphs_are_watched_and_counted(settings: Settings) -> None:
     metrics = Metrics()
     model = start_model(load(TINY_BUNDLE), model_options(settings), metrics)
