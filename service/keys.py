@@ -18,10 +18,13 @@ import sys
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TextIO
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 MAX_REQUESTS_PER_MINUTE = 1_000_000
+MAX_KEY_CHARACTERS = 256
+MAX_FILE_BYTES = 1 << 24
 
 
 class Key(BaseModel):
@@ -54,7 +57,10 @@ class Keys:
         """
         try:
             with path.open("rb") as file:
-                entries = TypeAdapter(dict[str, Key]).validate_python(tomllib.load(file))
+                content = file.read(MAX_FILE_BYTES + 1)
+            if len(content) > MAX_FILE_BYTES:
+                raise ValueError(f"has more than {MAX_FILE_BYTES} bytes")
+            entries = TypeAdapter(dict[str, Key]).validate_python(tomllib.loads(content.decode()))
         except OSError as error:
             raise KeysError(f"{path}: cannot be read: {error.strerror}") from None
         except ValidationError as error:
@@ -112,16 +118,45 @@ def main(arguments: Sequence[str]) -> int:
             f"--requests-per-minute must be between 0 and {MAX_REQUESTS_PER_MINUTE}, "
             f"but is {options.requests_per_minute}"
         )
-    key = sys.stdin.readline().strip() if options.existing else secrets.token_urlsafe(32)
-    if not key:
-        parser.error("--existing: standard input has no key")
-    print(
+    if not options.existing and sys.__stderr__ is None:
+        return 1  # standard error, which would show both the key and this error, is closed
+    try:
+        key = _existing(sys.stdin) if options.existing else secrets.token_urlsafe(32)
+    except ValueError as error:
+        parser.error(f"--existing: {error}")
+    sys.stdout.write(
         f'[{options.name}]\nsha256 = "{digest_of(key)}"\n'
-        f"requests_per_minute = {options.requests_per_minute}\nadmin = {str(options.admin).lower()}\n"
+        f"requests_per_minute = {options.requests_per_minute}\nadmin = {str(options.admin).lower()}\n\n"
     )
+    sys.stdout.flush()  # so that no key is shown whose entry cannot be written
     if not options.existing:
         print(f"the key of {options.name}, which is shown only once: {key}", file=sys.stderr)
     return 0
+
+
+def _existing(file: TextIO | None) -> str:
+    """Read a key, which is a line of UTF-8.
+
+    Raises:
+        ValueError: there is none, or no client could send it.
+    """
+    if file is None:
+        raise ValueError("standard input is closed")
+    max_bytes = 8 * MAX_KEY_CHARACTERS  # with a byte order mark and blanks, which are left out
+    try:
+        line = file.buffer.readline(max_bytes)
+        key = line.decode("utf-8-sig").strip(" \t\r\n")
+    except OSError as error:
+        raise ValueError(f"standard input cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ValueError("the key is not valid UTF-8") from None
+    if not key and len(line) < max_bytes:
+        raise ValueError("standard input has no key")
+    if len(key) > MAX_KEY_CHARACTERS or len(line) == max_bytes:
+        raise ValueError(f"the key has more than {MAX_KEY_CHARACTERS} characters")
+    if not key.isprintable() or " " in key:
+        raise ValueError("the key has blanks or characters that cannot be printed")
+    return key
 
 
 def _name(name: str) -> str:

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from service.keys import MAX_KEY_CHARACTERS
 from service.text.run import Format
 from service.text.segmenter import Splitting
 from service.text.surrogates import unpaired_surrogate
@@ -48,7 +49,7 @@ Code = Annotated[str, Field(max_length=64), BeforeValidator(_check_surrogates_fi
 """A language code; also the name of a tag or an output."""
 Choice = Annotated[str, Field(max_length=16), BeforeValidator(_check_surrogates_first)]
 """One of a few keywords."""
-Key = Annotated[str, Field(max_length=256), BeforeValidator(_check_surrogates_first)]
+Key = Annotated[str, Field(max_length=MAX_KEY_CHARACTERS), BeforeValidator(_check_surrogates_first)]
 """An API key."""
 Id = Annotated[str, Field(max_length=256), BeforeValidator(_check_surrogates_first)]
 """A client's id for its request."""
