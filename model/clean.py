@@ -8,6 +8,7 @@ a hash of each kept pair is remembered to find duplicates. Dropped pairs are cou
 import argparse
 import hashlib
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -111,7 +112,7 @@ def _detector() -> Detect:
 
 def _clean(raw: Path, out: Path, rules: Rules, rejected: Path | None) -> None:
     """Clean every corpus. The counts are printed and written to `clean.json`."""
-    if out.resolve() == raw.resolve():
+    if os.path.realpath(out) == os.path.realpath(raw):
         raise DataError(f"{out}: --out must not be the folder of the text")
     out.mkdir(parents=True, exist_ok=True)
     counts: dict[str, dict[str, int]] = {}

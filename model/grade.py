@@ -8,6 +8,7 @@ be scored count as hard. `valid.*` is copied, so GRADED can replace DIR.
 """
 
 import argparse
+import os
 import shutil
 import sys
 import tempfile
@@ -70,7 +71,7 @@ def grade(folder: Path, data: Path, out: Path, bounds: tuple[float, float]) -> N
             and ascending.
         CheckpointError: `folder` is not a usable bundle.
     """
-    if out.resolve() == data.resolve():
+    if os.path.realpath(out) == os.path.realpath(data):
         raise DataError(f"{out}: --out must not be the folder of the text")
     if not 0 < bounds[0] < bounds[1]:
         raise DataError(f"--bounds {bounds[0]} {bounds[1]} must be positive and ascending")

@@ -6,6 +6,7 @@ torch, and the network with the format's own library, if that is installed.
 
 import argparse
 import logging
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -78,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     try:
         with fetched(options.model) as model:
-            path = model.resolve()
+            path = Path(os.path.realpath(model))
             name = options.name or (path.stem if path.is_file() else path.name)
             manifest = import_model(
                 model,

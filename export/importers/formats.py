@@ -47,7 +47,8 @@ def format_of(source: Path) -> Format:
     """
     names = ", ".join(format.name for format in FORMATS)
     if not source.exists():
-        raise SourceError(f"{source}: is missing; supported: a folder of {names}")
+        problem = "is a link that leads nowhere" if source.is_symlink() else "is missing"
+        raise SourceError(f"{source}: {problem}; supported: a folder of {names}")
     for format in FORMATS:
         if format.recognises(source):
             return format

@@ -1,6 +1,7 @@
 """Models by their names on Hugging Face, downloaded by its own library or found in its cache."""
 
 import importlib.util
+import os
 import re
 import tempfile
 from collections.abc import Iterator
@@ -28,7 +29,7 @@ def fetched(source: str) -> Iterator[Path]:
         SourceError: the model cannot be downloaded, or a folder of the cache is ambiguous.
     """
     path = Path(source)
-    if not path.exists() and NAME.fullmatch(source):
+    if not os.path.lexists(path) and NAME.fullmatch(source):
         snapshot, name = _download(source), path.name
     elif (cached := _in_cache(path)) is not None:
         snapshot, name = cached
@@ -39,7 +40,7 @@ def fetched(source: str) -> Iterator[Path]:
         folder = Path(parent) / name  # named as the model: snapshots are named by their hash
         folder.mkdir()
         for file in snapshot.iterdir():
-            (folder / file.name).symlink_to(file.resolve())
+            (folder / file.name).symlink_to(os.path.realpath(file))
         yield folder
 
 
@@ -57,7 +58,7 @@ def _in_cache(path: Path) -> tuple[Path, str] | None:
         return None
     snapshots = sorted((path / SNAPSHOTS).iterdir())
     if (path / MAIN).is_file():
-        name = (path / MAIN).read_text().strip()
+        name = (path / MAIN).read_text("utf-8", "replace").strip()
         snapshots = [snapshot for snapshot in snapshots if snapshot.name == name]
         if not snapshots:
             raise SourceError(f"{path / MAIN}: names {quoted(name)}, which is not in {SNAPSHOTS}")

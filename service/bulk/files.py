@@ -1,6 +1,7 @@
 """The files that a run reads and writes, and the layouts of their lines."""
 
 import hashlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,7 +60,7 @@ def files_of(source: Path, out: Path, part: Path, wanted: Wanted) -> tuple[list[
             raise BulkError(f"{source} is neither a file nor a folder")
         layout = layout_of(source, wanted)
         return [File(source, part, out.suffix, layout, source.stat().st_size)], []
-    if out.resolve().is_relative_to(source.resolve()):
+    if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(source)):
         raise BulkError(f"{out} lies within {source}: its files would be translated again")
     paths = sorted(path for path in source.rglob("*") if path.is_file())
     supported = [path for path in paths if wanted.kind or kind_of(path) in KINDS]
@@ -118,6 +119,6 @@ def fingerprint(files: list[File]) -> str:
     for file in files:
         with file.source.open("rb") as content:
             beginning = content.read(FINGERPRINT_BYTES)
-        digest.update(f"{file.source.name}\0{file.size}\0".encode())
+        digest.update(os.fsencode(f"{file.source.name}\0{file.size}\0"))
         digest.update(hashlib.sha256(beginning).digest())
     return digest.hexdigest()[:16]

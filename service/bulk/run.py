@@ -1,5 +1,6 @@
 """A run reads, translates and writes files; a run that was killed is resumed where it stopped."""
 
+import os
 import sys
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -15,6 +16,7 @@ from service.bulk.progress import Progress
 from service.bulk.pump import Translate, TranslatedWindow, translated
 from service.bulk.reader import Window, windows
 from service.bulk.writer import Writer
+from service.logs import one_line
 
 CHECKPOINT_SECONDS = 2.0
 """Interval at which translations are written to disk."""
@@ -55,11 +57,12 @@ def run(job: Job, load: Callable[[], tuple[Translate, dict[str, Any]]]) -> int:
         BulkError: the output exists already or belongs to another run, or the input cannot be read.
         AttendantError, OSError: translating or writing failed; everything written before is kept.
     """
-    if job.out.exists():
+    if os.path.lexists(job.out):
         raise BulkError(f"{job.out} exists already: delete it, or name another output")
     files, left_out = files_of(job.source, job.out, job.part, job.wanted)
     for path in left_out:
-        print(f"{path} is skipped: it is not a .txt, .tsv or .jsonl file", file=sys.stderr)
+        name = one_line(str(path))
+        print(f"{name} is skipped: it is not a .txt, .tsv or .jsonl file", file=sys.stderr)
     if job.part.exists() and not job.state.exists():
         raise BulkError(
             f"{job.part} exists already, but {job.state.name} is missing, so the run cannot be resumed: "
@@ -70,7 +73,7 @@ def run(job: Job, load: Callable[[], tuple[Translate, dict[str, Any]]]) -> int:
     with closing(Journal(job.state, header)) as journal:
         _check_part(files, journal)
         _translate(files, journal, translate)
-        if job.out.exists():
+        if os.path.lexists(job.out):
             raise BulkError(f"{job.out} was created during the run; the translation is {job.part}")
         job.part.rename(job.out)
         journal.remove()
@@ -115,7 +118,8 @@ def _windows(files: Sequence[File], start: Place) -> Generator[Window]:
 
 def _report(path: Path, problems: dict[int, str]) -> None:
     for number, problem in problems.items():
-        print(f"{path}, line {number} is not translated: {problem}", file=sys.stderr)
+        told = one_line(f"{path}, line {number} is not translated: {problem}")
+        print(told, file=sys.stderr)
 
 
 class _Output:

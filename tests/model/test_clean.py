@@ -77,6 +77,9 @@ def test_unusable_folders_and_unaligned_files_are_errors(
     options = ["--languages", "de", "en", "--any-language", "--out"]
     assert main([str(tmp_path), *options, str(tmp_path)]) == 1
     assert "must not be the folder of the text" in capsys.readouterr().err
+    (tmp_path / "loop").symlink_to("loop")
+    assert main([str(tmp_path), *options, str(tmp_path / "loop")]) == 1
+    assert f"error: [Errno 17] File exists: '{tmp_path / 'loop'}'" in capsys.readouterr().err
     assert main([str(tmp_path), *options, str(tmp_path / "out")]) == 1
     assert "train.en: ends at line 1, but the other side continues" in capsys.readouterr().err
     assert not (tmp_path / "out" / "train.de").exists(), (

@@ -43,6 +43,18 @@ def test_local_paths_and_missing_folders_are_not_downloaded(
             assert place == Path(source)
 
 
+def test_a_link_that_leads_nowhere_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", None)
+    Path("models").mkdir()
+    for name, target in (("models/loop", "loop"), ("models/dangling", "missing")):
+        Path(name).symlink_to(target)
+        assert main([name, "--out", "bundle"]) == 1
+        assert f"error: {name}: is a link that leads nowhere; " in capsys.readouterr().err
+
+
 @pytest.fixture
 def cached(tmp_path: Path) -> Path:
     """A model in Hugging Face's cache: two versions, with links to files elsewhere."""

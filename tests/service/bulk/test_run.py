@@ -166,3 +166,28 @@ def test_a_folder_must_have_files_and_not_contain_its_output(tmp_path: Path) -> 
     (tmp_path / "a.txt").write_text("a\n")
     with pytest.raises(BulkError, match="its files would be translated again"):
         started(run.Job(tmp_path, tmp_path / "out", Wanted()))
+
+
+def test_names_need_not_be_utf8(tmp_path: Path) -> None:
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    try:
+        (folder / "a\udcff.txt").write_text("a\n")
+    except OSError:
+        pytest.skip("this file system has names in UTF-8 only")
+    assert started(run.Job(folder, out, Wanted())) == 0
+    assert (out / "a\udcff.txt").read_text() == "A\n"
+
+
+def test_loops_of_links_are_reported(tmp_path: Path, source: Path) -> None:
+    folder, loop = tmp_path / "in", tmp_path / "loop.txt"
+    folder.mkdir()
+    (folder / "a.txt").write_text("a\n")
+    loop.symlink_to(loop)
+    for given in (source, folder):
+        with pytest.raises(BulkError, match="exists already"):
+            started(run.Job(given, loop, Wanted()))
+        with pytest.raises(OSError, match="symbolic links"):
+            started(run.Job(given, loop / "out", Wanted()))
+    with pytest.raises(OSError, match="symbolic links"):
+        started(run.Job(loop, tmp_path / "out", Wanted()))
