@@ -1,5 +1,6 @@
 """A client of a running service, which uses its HTTP interface."""
 
+import http.client
 import json
 import urllib.error
 import urllib.request
@@ -31,15 +32,17 @@ def fetch(url: str, body: dict[str, Any] | None = None) -> Any:
         ServiceError: the service cannot be reached, or answered with an error.
     """
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, data, {"content-type": "application/json"})
     try:
+        request = urllib.request.Request(url, data, {"content-type": "application/json"})
         with urllib.request.urlopen(request, timeout=600) as answer:
             return json.load(answer)
     except urllib.error.HTTPError as error:
         raise ServiceError(
             f"{url}: {error.code}: {error.read().decode(errors='replace')}"
         ) from None
-    except OSError as error:
+    except json.JSONDecodeError:
+        raise ServiceError(f"{url}: the answer is not JSON") from None
+    except (OSError, http.client.HTTPException, ValueError) as error:  # also for an invalid URL
         reason = getattr(error, "reason", error)  # URLError wraps the cause
         raise ServiceError(f"{url}: {getattr(reason, 'strerror', None) or reason}") from None
 

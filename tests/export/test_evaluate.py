@@ -1,6 +1,8 @@
 """A running service is measured with sacreBLEU, and the scores can be recorded in a bundle."""
 
+import io
 import shutil
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +135,28 @@ def test_an_unreachable_service_is_an_error(
     monkeypatch.setattr(evaluate, "fetch", refuse)
     assert evaluate.main(["http://nowhere", "--data", str(data)]) == 1
     assert "error: http://nowhere/languages: Connection refused" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("nowhere", "unknown url type: 'nowhere/languages'"),
+        ("http://127.0.0.1/a b", "URL can't contain control characters."),
+        ("http://127.0.0.1:port", "nonnumeric port: 'port'"),
+        ("http://127.0.0.1/ä", "ordinal not in range"),
+    ],
+)
+def test_an_invalid_url_is_an_error(
+    url: str, problem: str, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert evaluate.main([url, "--data", str(data)]) == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"error: {url}/languages: {problem}")
+
+
+def test_an_answer_that_is_not_json_is_an_error(
+    data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(urllib.request, "urlopen", lambda *_, **__: io.BytesIO(b"<html>"))
+    assert evaluate.main(["http://page", "--data", str(data)]) == 1
+    assert capsys.readouterr().err == "error: http://page/languages: the answer is not JSON\n"
