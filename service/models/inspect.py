@@ -7,6 +7,7 @@ from pathlib import Path
 
 from service.engine.types import LengthNorm
 from service.errors import BundleError
+from service.logs import one_line
 from service.models.bundle import Bundle, load
 from service.text import languages
 
@@ -44,7 +45,7 @@ def describe(bundle: Bundle) -> str:
         "rules": ", ".join(manifest.rules) or "only the default ones",
         "format": str(manifest.format_version),
     }
-    listed = [f"{key:<11} {value}" for key, value in lines.items()]
+    listed = [f"{key:<11} {one_line(value)}" for key, value in lines.items()]
     files = origin.files if origin else {}
     return "\n".join(
         [*listed, *(f"{'sha256':<11} {digest} {name}" for name, digest in files.items())]
