@@ -26,6 +26,7 @@ from service.errors import (
     MissingParameterError,
     UnsupportedLanguageError,
 )
+from service.logs import one_line
 from service.models.bundle import DEFAULT_BUNDLE, PrecisionChoice
 from service.python_api import Translator
 from service.text.run import Format
@@ -34,6 +35,8 @@ from service.translation.types import Done
 
 MAX_IN_FLIGHT = 64
 """Lines that are translated concurrently."""
+MAX_DOCUMENT_BYTES = 1 << 28
+"""Maximum size of a file that is translated as one document, which is in memory as a whole."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -64,8 +67,7 @@ def main(arguments: Sequence[str]) -> int:
                 return _translate_lines(
                     lambda texts: translator.translate(texts, **asked), progress
                 )
-            text = _text(options.file.read_bytes(), str(options.file))  # with its line breaks
-            for event in translator.stream(text, **asked):
+            for event in translator.stream(_document(options.file), **asked):
                 if isinstance(event, Done):
                     _write(event.translations[0].text)
                 else:
@@ -80,7 +82,7 @@ def main(arguments: Sequence[str]) -> int:
             print("\nstopped: the same command continues", file=sys.stderr)
         return 130
     except (AttendantError, BulkError, OSError, ValueError) as error:
-        print(f"error: {_explained(error, options.bundle)}", file=sys.stderr)
+        print(one_line(f"error: {_explained(error, options.bundle)}"), file=sys.stderr)
         return 1
 
 
@@ -161,6 +163,22 @@ def _decoded(lines: Iterable[bytes]) -> Iterator[str]:
     """
     for number, line in enumerate(lines, 1):
         yield _text(line, f"line {number}")
+
+
+def _document(path: Path) -> str:
+    """Read a file as it is, with its line breaks.
+
+    Raises:
+        ValueError: it is too large or not UTF-8.
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        content = file.read(MAX_DOCUMENT_BYTES + 1)
+    if len(content) > MAX_DOCUMENT_BYTES:
+        raise ValueError(
+            f"{path} has more than {MAX_DOCUMENT_BYTES} bytes: --out OUT translates it line by line"
+        )
+    return _text(content, str(path))
 
 
 def _text(content: bytes, name: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from service import translate as translate_module
 from service.translate import main
 from tests.conftest import TINY_BUNDLE
 
@@ -145,6 +146,16 @@ def test_an_endless_line_ends_the_command() -> None:
         )
     said = b"error: standard input, line 1 has more than 1048576 bytes, which is the limit\n"
     assert (done.returncode, done.stderr) == (1, said)
+
+
+def test_an_endless_file_ends_the_command(
+    translate: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(translate_module, "MAX_DOCUMENT_BYTES", 1000)
+    _, _, err = translate(b"", *TO_ENGLISH, "/dev/zero")
+    assert err == (
+        "error: /dev/zero has more than 1000 bytes: --out OUT translates it line by line\n"
+    )
 
 
 def test_an_error_is_reported_before_further_lines_arrive() -> None:
