@@ -3,6 +3,7 @@
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import regex
@@ -269,6 +270,10 @@ class Figures:
                 whole_number = _plain(re.sub(r"\D", "", match[1]))
                 return f"{whole_number}.{match[2]}" if match[2] else whole_number
         return number
+
+
+figures_of = lru_cache(maxsize=256)(Figures)
+"""Return the figures of a language; directions and rules share them."""
 
 
 def _marked_time(language: Language) -> re.Pattern[str]:

@@ -12,7 +12,7 @@ import regex
 
 from service.text.languages import Language
 from service.text.rules.currency_names import CODES, names, sign_is_first, words_between
-from service.text.rules.figures import BLANKS, Figures, Number, Read, any_of
+from service.text.rules.figures import BLANKS, Number, Read, any_of, figures_of
 from service.text.run import Stretch
 from service.text.words import TOUCHING
 
@@ -84,7 +84,7 @@ class Money:
 
     def __init__(self, language: Language) -> None:
         """Look up the language's names of currencies and its words between numbers."""
-        self.figures = Figures(language)
+        self.figures = figures_of(language)
         self._names = names(language)
         self._name = regex.compile(
             rf"(?<![^\W\d_{TOUCHING}])(?:{any_of(self._names)})(?:(?<=[{TOUCHING}])|(?!\w{{5}}))",
@@ -109,16 +109,13 @@ class Money:
         owners: list[tuple[int, _Mark]] = []
         marked: set[int] = set()
         amounts = Amounts()
-        for mark in self._marks(text):
-            neighbours = self._neighbours(text, numbers, mark, marked)
-            if not neighbours:
+        for mark, owner in self._owned(text, numbers):
+            if owner is None:
                 amounts.add_lone(mark)
                 continue
-            owner, *others = neighbours
             if mark.kind == "name" and owner in marked:
                 continue  # $5 dollars
             amounts.add(mark, numbers[owner])
-            amounts.add_possible(mark, [numbers[index] for index in others])
             spans[owner] = min(mark.begin, spans[owner][0]), max(mark.end, spans[owner][1])
             owners.append((owner, mark))
             marked.add(owner)
@@ -130,24 +127,29 @@ class Money:
         return amounts
 
     def stretches(self, text: str, target: "Money") -> Iterator[Stretch]:
-        """Yield each sign and code with its number, to be protected.
+        """Yield each number with its signs and codes, and those without a number, to be protected.
 
         A number with groups of digits is written as the target language does, and so is one with a word for a
         power of ten, if the target language has such a word.
         """
+        owned: dict[int, tuple[Number, int, int]] = {}
+        """Each number, by its place, and the stretch with its marks."""
         for mark, number in self.read(text).marked:
             if number is None:
                 yield mark.begin, mark.end
                 continue
-            begin, end = min(mark.begin, number.begin), max(mark.end, number.end)
+            _, begin, end = owned.get(number.begin, (number, number.begin, number.end_of_digits))
+            owned[number.begin] = number, min(mark.begin, begin), max(mark.end, end)
+        for number, begin, end in owned.values():
             if number.end == number.end_of_digits:
                 amount = text[begin:end]
                 converted = self._converted(amount, target)
                 yield (begin, end) if converted == amount else (begin, end, converted)
             elif written := target.written(number):
+                end = max(end, number.end)
                 yield begin, end, f"{text[begin : number.begin]}{written}{text[number.end : end]}"
             else:
-                yield begin, max(mark.end, number.end_of_digits)
+                yield begin, end
 
     def _converted(self, amount: str, target: "Money") -> str:
         """Write an amount with groups of digits as the target language does: 1.150 € is 1,150 €."""
@@ -170,23 +172,18 @@ class Money:
         for match in self._name.finditer(text):
             yield _Mark(*match.span(), sorted(self._names.get(match[0].casefold(), ())), "name")
 
-    def _neighbours(
-        self, text: str, numbers: Sequence[Number], mark: _Mark, marked: Set[int]
-    ) -> list[int]:
-        """Return the numbers beside a mark, as indices; the first is the one that it most likely belongs to.
+    def _owned(self, text: str, numbers: Sequence[Number]) -> Iterator[tuple[_Mark, int | None]]:
+        """Yield each mark with the index of the number that it belongs to; None if it is not beside one.
 
-        That is one without a space between, otherwise one without another mark, otherwise the one on the
-        side on which the language has it.
+        Between two numbers, it is on the side on which the language has it, unless more numbers of the text
+        have a mark if it is on the other side.
         """
-        after = bisect_left(numbers, mark.end, key=_begin)
-        before = after - 1
-        gaps: dict[int, int] = {}
-        if before >= 0 and _matches(_AFTER_NUMBER, text, numbers[before].end, mark.begin):
-            gaps[before] = mark.begin - numbers[before].end
-        if after < len(numbers) and _matches(_BEFORE_NUMBER, text, mark.end, numbers[after].begin):
-            gaps[after] = numbers[after].begin - mark.end
-        usual = after if self._sign_is_first else before
-        return sorted(gaps, key=lambda index: (gaps[index] > 0, index in marked, index != usual))
+        marks = list(self._marks(text))
+        sides = [
+            _owners(text, numbers, marks, is_first=is_first)
+            for is_first in (self._sign_is_first, not self._sign_is_first)
+        ]
+        yield from zip(marks, max(sides, key=lambda owners: len(set(owners))), strict=True)
 
     def _joined(
         self, text: str, spans: Sequence[tuple[int, int]], owner: int, step: int, marked: Set[int]
@@ -199,6 +196,31 @@ class Money:
                 break
             yield following
             index, following = following, following + step
+
+
+def _owners(
+    text: str, numbers: Sequence[Number], marks: Iterable[_Mark], *, is_first: bool
+) -> list[int | None]:
+    """Return the index of the number that each mark belongs to; None if it is not beside one.
+
+    That is one without a space between, otherwise one without another mark, otherwise the one after the mark
+    if the mark `is_first`.
+    """
+    owners: list[int | None] = []
+    marked: set[int] = set()
+    for mark in marks:
+        after = bisect_left(numbers, mark.end, key=_begin)
+        before = after - 1
+        gaps: dict[int, int] = {}
+        if before >= 0 and _matches(_AFTER_NUMBER, text, numbers[before].end, mark.begin):
+            gaps[before] = mark.begin - numbers[before].end
+        if after < len(numbers) and _matches(_BEFORE_NUMBER, text, mark.end, numbers[after].begin):
+            gaps[after] = numbers[after].begin - mark.end
+        usual = after if is_first else before
+        order = sorted(gaps, key=lambda index: (gaps[index] > 0, index in marked, index != usual))
+        owners.append(order[0] if order else None)
+        marked.update(order[:1])
+    return owners
 
 
 _begin = attrgetter("begin")

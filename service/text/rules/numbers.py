@@ -7,7 +7,7 @@ from typing import Self
 import regex
 
 from service.text.languages import NEUTRAL, Language
-from service.text.rules.figures import BLANKS, NUMBER, Figures, are_same, difference
+from service.text.rules.figures import BLANKS, NUMBER, Figures, are_same, difference, figures_of
 from service.text.rules.rule import Rule, Setting
 from service.text.run import Run, Stretch
 
@@ -28,7 +28,7 @@ class Numbers(Rule):
 
     def __init__(self, source: Language = NEUTRAL, target: Language = NEUTRAL) -> None:
         """Set the languages, which determine how numbers are read."""
-        self._source, self._target = Figures(source), Figures(target)
+        self._source, self._target = figures_of(source), figures_of(target)
 
     @classmethod
     def make(cls, setting: Setting) -> Self:

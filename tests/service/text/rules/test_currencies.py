@@ -98,6 +98,9 @@ def test_a_currency_may_be_written_as_a_word(languages: str, source: str, transl
         ("de-en", "von $99 auf 99 €", "from €99 to €99"),
         ("de-en", "5 Katzen für 20 €", "€5 cats for 20"),
         ("de-en", "5 Katzen für 20 €", "€5 cats for €20"),
+        ("en-de", "It was $10 $5.", "Es waren 10 $5."),
+        ("en-de", "Only $10 $5 today", "Heute nur $10 5"),
+        ("en-de", "Only $20 £15 £9", "Nur 20 $ 15 £9"),
         ("de-en", "20 €, nicht £30", "£20, not €30"),
         ("de-en", "20 € und nochmals 20 €", "20 and another €20"),
         ("de-en", "20 €", "€20 €"),
@@ -149,6 +152,8 @@ def test_a_text_without_signs_or_codes_has_no_amounts(text: str, translation: st
         ("In 3 Tagen für US$ 1.250,50 nach Rom", ["US$ 1.250,50"]),
         ("Für 10 000 € oder £1'000'000,50", ["10 000 €", "£1'000'000,50"]),
         ("Für 8,– € und 100 EUR, nicht $ oder EUR", ["8,– €", "100 EUR", "$"]),
+        ("Für $5 USD, dann für € 3 €", ["$5 USD", "€ 3 €"]),
+        ("Statt € 10 € 5 und 3 $ 2 $", ["€ 10", "€ 5", "3 $", "2 $"]),
         ("20-30 Mio. $ oder $20-30 Mio. im Jahr", ["20-30 Mio. $", "$20-30"]),
     ],
 )
