@@ -11,6 +11,8 @@ from typing import Annotated, Self, cast
 from pydantic import Field, StringConstraints
 
 from service.errors import BundleError
+from service.text.languages import NEUTRAL, Language
+from service.text.rules.figures import figures_of
 from service.text.rules.rule import Parameters, Rule, Setting
 from service.text.run import Run
 from service.text.words import TOUCHING
@@ -134,6 +136,7 @@ _MAY_HOLD_ONE = re.compile(
 )
 """A fast check that rejects most texts."""
 PLACEHOLDER = re.compile("|".join(KINDS.values()), re.VERBOSE)
+_DOLLAR = re.compile(rf"(?<![^\W\d_{TOUCHING}])\$")  # not US$1
 _IS_UNSPACED = re.compile(rf"(?<!\S)[^\s/\\{TOUCHING}]*+[{TOUCHING}]")
 """A word in a script without spaces, not within an address, which may be in a text in another script."""
 _IN_ADDRESS = rf"(?<![{TOUCHING}])(?:[/\\?=&]|_\()"  # /wiki/维基_(百科), ?q=值, D:\数据
@@ -166,9 +169,10 @@ class Placeholders(Rule):
     is_of_signs = True
     parameters = Tokens
 
-    def __init__(self, tokens: tuple[str, ...] = ()) -> None:
-        """Set the tokens that replace protected parts."""
+    def __init__(self, tokens: tuple[str, ...] = (), source: Language = NEUTRAL) -> None:
+        """Set the tokens that replace protected parts, and the language, by which amounts are read."""
         self.tokens = tokens
+        self._figures = figures_of(source)
 
     @classmethod
     def make(cls, setting: Setting) -> Self:
@@ -181,7 +185,8 @@ class Placeholders(Rule):
         for tokenizer in setting.tokenizers:
             if missing := [token for token in tokens if not tokenizer.has_piece(token)]:
                 raise BundleError(f": the vocabulary has no {missing[0]}", setting.tables.folder)
-        return cls(tokens)
+        source, _ = setting.languages
+        return cls(tokens, source)
 
     def prepare(self, run: Run) -> Run:
         """Protect the placeholders."""
@@ -190,7 +195,17 @@ class Placeholders(Rule):
             return run
         if not text.isascii() and _IS_UNSPACED.search(text):
             text = _separated(text)
-        return run.protecting(match.span() for match in PLACEHOLDER.finditer(text))
+        run = run.protecting(match.span() for match in PLACEHOLDER.finditer(text))
+        return run.protecting(self._positions(run.text)) if "$1" in run.text else run
+
+    def _positions(self, text: str) -> list[tuple[int, int]]:
+        """Return the spans of $1, $2 and so on; none if one is missing or an amount: $1 to $5, $1 million."""
+        spans, found = [], set()
+        for number in self._figures.numbers(text):
+            if _DOLLAR.match(text, number.begin - 1, number.begin):
+                spans.append((number.begin - 1, number.end))
+                found.add(number.written)
+        return spans if found == {str(position) for position in range(1, len(found) + 1)} else []
 
 
 def _separated(text: str) -> str:

@@ -4,13 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from service.text.languages import profile
 from service.text.rules.placeholders import Placeholders
 from service.text.run import Run
 from tests.service.text.pipelines import take_apart, unchanged
 
 
-def protected(text: str) -> list[str]:
-    run = Placeholders().prepare(Run(text))
+def protected(text: str, language: str = "und") -> list[str]:
+    run = Placeholders(source=profile(language)).prepare(Run(text))
     return [run.text[one.begin : one.end] for one in run.protected]
 
 
@@ -89,6 +90,33 @@ def protected(text: str) -> list[str]:
 )  # fmt: skip
 def test_placeholders_are_found(text: str, found: list[str]) -> None:
     assert protected(text) == found
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "found"),
+    [
+        ("en", "Replace it with $1 and $2.", ["$1", "$2"]),
+        ("en", "Welcome, $1!", ["$1"]),
+        ("en", "($2) $1$3: $1-$4", ["$2", "$1", "$3", "$1", "$4"]),
+        ("en", "$1's page, {{PLURAL:$2|file|files}}", ["$1", "{{PLURAL:$2|file|files}}"]),
+        ("de", "die $1-Seite", ["$1"]),
+        ("zh", "欢迎$1来到$2。", ["$1", "$2"]),
+        ("en", "It costs $5", []),
+        ("en", "from $1 to $5", []),
+        ("en", "$2 and $3", []),
+        ("en", "$1, $2 or $1.50", []),
+        ("en", "$1 for US$1", ["$1"]),
+        ("en", "$1,000 or $1k", []),
+        ("en", "$1 million", []),
+        ("de", "$1 Mio. und $2 Mrd.", []),
+        ("zh", "$1万", []),
+        ("en", "$1-2", []),
+    ],
+)
+def test_numbered_dollars_are_placeholders_unless_they_are_amounts(
+    language: str, text: str, found: list[str]
+) -> None:
+    assert protected(text, language) == found
 
 
 @pytest.mark.parametrize(
