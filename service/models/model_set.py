@@ -192,7 +192,7 @@ class ModelSet:
         """
         self._check(texts)
         with self.active:
-            routes = await self._routes(texts, source, target)
+            routes = await self._routes(texts, source, target, options)
             indices_by_codes: dict[tuple[str, str], list[int]] = {}
             results: dict[int, Translation] = {}
             for index, route in enumerate(routes):
@@ -270,7 +270,11 @@ class ModelSet:
         return dict(zip(indices, translations, strict=True))
 
     async def _routes(
-        self, texts: Sequence[str], source: str | None, target: str | None
+        self,
+        texts: Sequence[str],
+        source: str | None,
+        target: str | None,
+        options: TranslationOptions,
     ) -> list[_Route]:
         """Return the route of every text; detecting many languages leaves time for other tasks.
 
@@ -297,16 +301,16 @@ class ModelSet:
         for number, text in enumerate(texts):
             if number % DETECTED_AT_ONCE == DETECTED_AT_ONCE - 1:
                 await asyncio.sleep(0)
-            routes.append(self._detected(text, target))
+            routes.append(self._detected(text, target, options))
         return routes
 
-    def _detected(self, text: str, target: str) -> _Route:
+    def _detected(self, text: str, target: str, options: TranslationOptions) -> _Route:
         """Return the route from the likeliest language that is `target` or is translated into it.
 
         Raises:
             UnsupportedLanguageError: no language that the text may be in is.
         """
-        for guess in self.detector.detect(text):
+        for guess in self.detector.detect(text, options.format, options.ignored_tags):
             if guess.language == target:
                 return _Route(None, guess)
             if self.language_routes.find(guess.language, target):

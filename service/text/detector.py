@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from service.text.evidence import evidence, normalized
+from service.text.evidence import LOOKED_AT, evidence, normalized
 from service.text.language_labels import fits, script_of
+from service.text.prose import prose
+from service.text.run import Format
 
 LOADED, LOADED_SHRINK = 5.25, 0.243
 """Prior of loaded languages over others, as a difference of log-probabilities; see `evidence`."""
@@ -39,12 +41,19 @@ class Detector:
         self._loaded = [self._evidence.numbers[label] for label in self._by_label]
         self._lead = LOADED - LOADED_SHRINK * math.log(max(1, len(self._loaded)) / 2)
 
-    def detect(self, text: str) -> list[Detection]:
+    def detect(
+        self, text: str, form: Format = "text", ignored: Iterable[str] = ()
+    ) -> list[Detection]:
         """Return all languages, likeliest first; without any evidence, all have 0 percent.
 
         If a text is in a language that is not loaded, all have less than 50 percent, as a rule.
+
+        Args:
+            text: any text. Its markup is no evidence, and neither is what is preserved, such as code.
+            form: its format.
+            ignored: names of elements whose text is preserved.
         """
-        normal = normalized(text)
+        normal = normalized(prose(text, form, ignored, LOOKED_AT))
         shares = dict.fromkeys(self.languages, 0.0)
         if self._loaded and any(map(str.isalpha, normal)):
             script = script_of(normal)

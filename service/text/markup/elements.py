@@ -5,7 +5,8 @@ Nothing is repaired or lost: if a document is malformed, so is its translation.
 
 import html
 import re
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
 from html.entities import html5
 
 from service.text.markup.lexer import Kind, Token, tokens
@@ -49,7 +50,12 @@ _ATTRIBUTE = re.compile(
 
 
 def parse(
-    text: str, kind: Kind, ignored: Iterable[str] = (), *, is_escaped: bool = True
+    text: str,
+    kind: Kind,
+    ignored: Iterable[str] = (),
+    *,
+    is_escaped: bool = True,
+    characters: int = sys.maxsize,
 ) -> list[str | Run]:
     """Return the runs to translate, and as strings the parts that are preserved, in order.
 
@@ -58,14 +64,37 @@ def parse(
         kind: the format.
         ignored: names of elements whose text is preserved unchanged, besides those marked in the text.
         is_escaped: whether text contains character references such as `&lt;`.
+        characters: how many characters to translate there should be, at least; the rest is left out.
     """
-    stream = list(tokens(text, kind))
-    names = frozenset(name.lower() if kind == "html" else name for name in ignored)
-    parser = _Parser(kind, names, stream, is_escaped)
+    kept = frozenset(name.lower() if kind == "html" else name for name in ignored)
+    kept |= RAW | UNTRANSLATED if kind == "html" else frozenset()
+    stream = list(_beginning(tokens(text, kind), kept, characters))
+    parser = _Parser(kind, kept, stream, is_escaped)
     index = 0
     while index < len(stream):
         index = parser.take(index)
     return parser.finish()
+
+
+def _beginning(stream: Iterator[Token], kept: frozenset[str], characters: int) -> Iterator[Token]:
+    """Yield tokens until they have so many characters outside the elements that are preserved."""
+    outer, depth = "", 0  # a preserved element, and how deep its own kind is nested in it
+    for token in stream:
+        yield token
+        if depth:
+            if token.name == outer:
+                depth += (token.kind == "open") - (token.kind == "close")
+        elif token.kind == "open" and _is_kept(token, kept):
+            outer, depth = token.name, 1
+        elif token.kind == "text":
+            characters -= len(token.raw)
+            if characters <= 0:
+                return
+
+
+def _is_kept(token: Token, kept: frozenset[str]) -> bool:
+    """Check whether the element that a token begins is preserved unchanged."""
+    return token.name in kept or _says_no(token.attributes)
 
 
 def _local(name: str) -> str:
@@ -77,13 +106,13 @@ class _Parser:
     """Builds runs from tokens."""
 
     def __init__(
-        self, kind: Kind, ignored: frozenset[str], stream: list[Token], is_escaped: bool
+        self, kind: Kind, kept: frozenset[str], stream: list[Token], is_escaped: bool
     ) -> None:
         self.stream, self.is_escaped = stream, is_escaped
         self.format: Format = kind if is_escaped else "text"
         self.of_segment = _segment_parts(stream, kind)
         self.inline = _inline_names(stream, kind) | self.of_segment.keys()
-        self.kept = ignored | (RAW | UNTRANSLATED if kind == "html" else frozenset())
+        self.kept = kept
         self.ends = _ends_of_elements(stream)
         self.pieces: list[str | Run] = []
         self.first, self.builder = 0, RunBuilder()
@@ -97,7 +126,7 @@ class _Parser:
             end = self.ends.get(index, index + 1)
             self.builder.tag(self._raw(index, end), kind)
             return end
-        elif token.kind == "open" and self._is_kept(token):
+        elif token.kind == "open" and _is_kept(token, self.kept):
             end = self.ends.get(index, index + 1)
             if token.name in self.inline:
                 self.builder.protect(self._raw(index, end))
@@ -115,9 +144,6 @@ class _Parser:
         """Return all pieces."""
         self._block(len(self.stream), len(self.stream))
         return [piece for piece in self.pieces if piece != ""]
-
-    def _is_kept(self, token: Token) -> bool:
-        return token.name in self.kept or _says_no(token.attributes)
 
     def _add_text(self, markup: str) -> None:
         """Add unescaped text; in XML, references to declared entities and carriage returns are preserved."""

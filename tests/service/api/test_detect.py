@@ -46,6 +46,21 @@ def test_each_text_of_a_list_is_detected_separately(client: TestClient) -> None:
     assert answer["detectedLanguage"][2]["confidence"] == 0
 
 
+def test_the_language_of_markup_is_that_of_its_words(client: TestClient) -> None:
+    html = (
+        '<p class="the name of the house"><code>if the end is near</code> Das gute Kind wartet.</p>'
+    )
+    body = {"q": html, "source": "auto", "target": "en", "format": "html"}
+    answer = client.post("/translate", json=body).json()
+    assert answer["translatedText"] == html.replace("Das gute Kind wartet", "The good child waits")
+    assert answer["detectedLanguage"]["language"] == "de"
+    xml = "<the><house>This is the old house.</house> Das gute Kind wartet.</the>"
+    deepl = {"text": [xml], "target_lang": "EN", "tag_handling": "xml", "ignore_tags": ["house"]}
+    [translation] = client.post("/v2/translate", json=deepl).json()["translations"]
+    assert translation["detected_source_language"] == "DE"
+    assert translation["text"] == xml.replace("Das gute Kind wartet", "The good child waits")
+
+
 def test_only_detected_languages_are_returned(client: TestClient) -> None:
     body = {"q": "Das gute Kind wartet.", "target": "en"}
     for source in ({"source": "auto"}, {}):

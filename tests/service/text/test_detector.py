@@ -107,6 +107,54 @@ def test_text_without_language_has_confidence_0_and_english_first(text: str) -> 
     assert [(one.language, one.confidence) for one in guesses] == [("en", 0), ("de", 0), ("fr", 0)]
 
 
+ENGLISH = "this is the name of the house that we have seen"
+MENTION = (
+    '<span class="h-card" translate="no"><a href="https://social.example/@user" class="u-url '
+    'mention">@<span>the_real_user</span></a></span>'
+)
+AROUND_HTML = [
+    f"<p>{MENTION} %s</p>",
+    f'<p class="{ENGLISH}">%s</p>',
+    f"<!-- {ENGLISH} --><div>%s</div>",
+    f"<script>{ENGLISH}</script>%s",
+    f"<style>{ENGLISH}</style><b>%s</b>",
+    f'<img alt="{ENGLISH}">%s',
+    f"<code>{ENGLISH} <code>{ENGLISH}</code> {ENGLISH}</code> %s",
+    f"<pre>{ENGLISH * 100}</pre><p>%s</p>",
+    f'<span class="notranslate">{ENGLISH}</span> %s',
+    "<a>%s</a>",
+]
+AROUND_TEXT = [
+    "@the_name_of_the_user %s",
+    "{{ name_of_the_house }} %s",
+    f"`{ENGLISH}` %s",
+    f"```\n{ENGLISH * 100}\n```\n\n%s",
+    "/usr/share/name/of/the/house.html: %s",
+    "[%s](the-name-of-the-house-that-we-have-seen)",
+]
+
+
+@pytest.mark.parametrize("around", AROUND_HTML)
+def test_markup_and_what_it_preserves_say_nothing_about_the_language(around: str) -> None:
+    for german in (GREETINGS["de"], SENTENCES["de"]):
+        [guess, _] = Detector(["de", "en"]).detect(around % german, "html")
+        assert guess.language == "de"
+        assert guess.confidence >= 80
+
+
+@pytest.mark.parametrize("around", AROUND_TEXT)
+def test_placeholders_and_code_say_nothing_about_the_language(around: str) -> None:
+    [guess, _] = Detector(["de", "en"]).detect(around % GREETINGS["de"])
+    assert guess.language == "de"
+    assert guess.confidence >= 80
+
+
+def test_ignored_elements_say_nothing_about_the_language() -> None:
+    detector, text = Detector(["de", "en"]), f"<x>{ENGLISH}</x> {GREETINGS['de']}"
+    assert detector.detect(text, "xml", ["x"])[0].language == "de"
+    assert detector.detect(text, "xml")[0].language == "en"
+
+
 @pytest.mark.parametrize(
     ("text", "code"),
     [

@@ -113,6 +113,7 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "clauses": _cut_and_joined,
     "lookup": lambda text: lookup(text, ["de", "zh-Hans-CN"]),
     "detector": DETECTOR.detect,
+    "detector of html": lambda text: DETECTOR.detect(text, "html"),
     "certainly": CERTAINTY,
     "encode": TOKENIZER.encode_with_spans,
     "within": TOKENIZER.within,
