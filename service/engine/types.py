@@ -140,6 +140,10 @@ class FinishReason(StrEnum):
     LENGTH = "length"
 
 
+Work = tuple[tuple[int, ...], DecodingOptions]
+"""The ids of a sentence, and how to search for its translation."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
     """One translation of a sentence."""

@@ -155,7 +155,8 @@ class ModelSettings(BaseSettings):
             ge=0,
             le=10_000_000,
             description="Translated sentences kept in memory, about 2 KB each, and returned when the same "
-            "sentence is requested with the same options; 0 keeps none.",
+            "sentence is requested with the same options; 0 keeps none. Longer ones, or those with many "
+            "alternatives, count as several.",
         ),
     ] = 0
     rerank: Annotated[

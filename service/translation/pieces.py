@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from service.engine.types import Work
 from service.text.segmenter import has_letter
 from service.text.sentence import Sentence
 from service.text.words import TOUCHING, words_of
 from service.translation.preparation import Preparation
-from service.translation.searcher import Work
 
 _STOPS = ".。।"
 """Full stops, which models add even after a piece of a sentence."""

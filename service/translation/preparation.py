@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf
 
-from service.engine.types import DecodingOptions, tokens_of
+from service.engine.types import DecodingOptions, Work, tokens_of
 from service.errors import InvalidRequestError, LimitExceededError, TextTooLongError, quoted
 from service.models.bundle import Direction, Manifest
 from service.text.document import Document, parts_of
@@ -14,7 +14,6 @@ from service.text.sentence import Sentence
 from service.text.tokenizer import Tokenizers
 from service.translation.offload import Check
 from service.translation.options import TranslationOptions
-from service.translation.searcher import Work
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from service.engine.engine import Engine
-from service.engine.types import DecodingOptions, DecodingSequence, Hypothesis
+from service.engine.types import DecodingSequence, Hypothesis, Work
 from service.errors import DeadlineExceededError
 from service.translation import guards
 from service.translation.cache import SentenceCache
@@ -17,7 +17,6 @@ from service.translation.mailbox import Mailbox
 GRACE_SECONDS = 1.0
 """Time that the engine has after a deadline to report that it has passed."""
 
-Work = tuple[tuple[int, ...], DecodingOptions]
 """A sentence's ids and search options: everything that its translation depends on."""
 
 

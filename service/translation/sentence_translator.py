@@ -6,12 +6,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Protocol, TypeVar
 
-from service.engine.types import FinishReason
+from service.engine.types import FinishReason, Work
 from service.text.tokenizer import Tokenizers
 from service.translation.offload import Check
 from service.translation.pieces import PiecewiseSentence
 from service.translation.preparation import Preparation, Task
-from service.translation.searcher import Found, Searcher, Work
+from service.translation.searcher import Found, Searcher
 from service.translation.types import Recovery, TranslatedSentence
 from service.translation.unknown_words import UnknownWords
 

@@ -6,11 +6,11 @@ They replace the unknown tokens in the translation's text.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from service.engine.types import Hypothesis
+from service.engine.types import Hypothesis, Work
 from service.models.bundle import Direction
 from service.translation.aligner import CHARACTERS_A_PAIR, Aligner
 from service.translation.offload import Check
-from service.translation.searcher import Found, Work
+from service.translation.searcher import Found
 
 CHARACTERS_A_TOKEN = 4
 """Typical length of a token."""

@@ -15,9 +15,9 @@ from tempfile import TemporaryDirectory
 
 from service.bulk.files import Wanted
 from service.bulk.run import Job, run
+from service.engine.types import Work
 from service.python_api import Translator
 from service.translation.options import TranslationOptions
-from service.translation.searcher import Work
 from service.translation.types import Translation
 from tests.bench.text import everyday_german
 

@@ -20,7 +20,7 @@ from service.api.inference.tensors import (
 )
 from service.api.inputs import JSON, body_of, json_fields, openapi_schema, parse
 from service.api.options import TranslationFields
-from service.errors import InvalidRequestError
+from service.errors import InvalidRequestError, quoted
 from service.translation.types import Translation
 
 router = APIRouter(prefix="/v2", tags=["Open Inference Protocol"])
@@ -42,7 +42,7 @@ class Texts(TranslationFields):
 class RequestParameters(BaseModel, extra="allow"):
     """Options of the translation, and the format of the output."""
 
-    __pydantic_extra__: dict[str, str | int | float | bool]
+    __pydantic_extra__: dict[str, Any]  # pydantic would report each of a million wrong ones
     binary_data_output: Annotated[
         bool, Field(description="Whether texts are returned as bytes after the JSON.")
     ] = False
@@ -138,12 +138,15 @@ async def infer_version(name: ModelName, version: ModelVersion, request: Request
 async def _read_request(request: Request) -> tuple[InferRequest, bytes]:
     """Read the request, and the bytes after its JSON."""
     head, binary = split(request, await body_of(request))
-    fields = await json_fields(head)
+    fields = _without_nulls(await json_fields(head))
     inputs = fields.get("inputs")
     if not isinstance(inputs, list) or len(inputs) != 1 or not isinstance(inputs[0], dict):
         raise InvalidRequestError(
             f"Invalid request: inputs parameter must be a list of one tensor, {NAME}"
         )
+    fields["inputs"] = inputs = [_without_nulls(inputs[0])]
+    if isinstance(parameters := fields.get("parameters"), dict):
+        fields["parameters"] = _scalars(parameters)
     parse(InputTensor, inputs[0])  # on its own, so that an error names the field in it
     body = parse(InferRequest, fields)
     for output in body.outputs:
@@ -152,6 +155,25 @@ async def _read_request(request: Request) -> tuple[InferRequest, bytes]:
                 f"Invalid request: no output is named {shortened(output.name)}, only {NAME}"
             )
     return body, binary
+
+
+def _without_nulls(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _scalars(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters without nulls.
+
+    Raises:
+        InvalidRequestError: a parameter is a list or an object.
+    """
+    for name, value in parameters.items():
+        if isinstance(value, list | dict):
+            raise InvalidRequestError(
+                f"Invalid request: {shortened(name)} parameter must be a string, a number or a boolean, "
+                f"but is {quoted(value)}"
+            )
+    return _without_nulls(parameters)
 
 
 async def _translations(

@@ -61,7 +61,7 @@ class InputTensor(BaseModel):
             raise InvalidRequestError(
                 "Invalid request: an input must have either data or binary_data_size"
             )
-        elements = _flat(self.data, len(self.shape)) if self.data is not None else _unpacked(binary)
+        elements = _flat(self.data, self.shape) if self.data is not None else _unpacked(binary)
         if len(elements) != math.prod(self.shape):
             raise InvalidRequestError(
                 f"Invalid request: a tensor of shape {self.shape} has {math.prod(self.shape)} elements, "
@@ -143,10 +143,20 @@ def _elements(binary: bytes) -> Iterator[bytes]:
         position, number = end, number + 1
 
 
-def _flat(data: list[Any], dimensions: int) -> list[Any]:
-    """Flatten nested lists with the given number of dimensions; flat lists stay unchanged."""
-    for _ in range(dimensions - 1):
+def _flat(data: list[Any], shape: Sequence[int]) -> list[Any]:
+    """Flatten nested lists of a shape; flat lists stay unchanged.
+
+    Raises:
+        InvalidRequestError: a row is longer or shorter than the shape says.
+    """
+    for length in shape[1:]:
         if not data or not all(isinstance(row, list) for row in data):
             break
+        wrong = next((row for row in data if len(row) != length), None)
+        if wrong is not None:
+            raise InvalidRequestError(
+                f"Invalid request: a tensor of shape {shape} has rows of {length} elements, but data has "
+                f"one of {len(wrong)}"
+            )
         data = [item for row in data for item in row]
     return data

@@ -75,6 +75,27 @@ def test_data_may_be_nested_or_flat_and_keep_their_shape(
     assert (output["shape"], output["data"]) == (shape, TRANSLATIONS)
 
 
+@pytest.mark.parametrize(
+    ("shape", "data", "rows"),
+    [([2, 2], [["a"], ["b", "c", "d"]], "rows of 2 elements"), ([2, 0], [["a"]], "rows of 0")],
+)
+def test_rows_have_the_length_that_the_shape_says(
+    client: TestClient, shape: list[int], data: object, rows: str
+) -> None:
+    answer = client.post(INFER, json=asked(inputs=[tensor(shape=shape, data=data)]))
+    assert answer.status_code == 400
+    assert rows in answer.json()["error"]
+
+
+def test_null_counts_as_absent(client: TestClient) -> None:
+    tensor_with_nulls = {**tensor(), "parameters": None}
+    nulls = {"parameters": {**GERMAN, "format": None}, "outputs": None, "id": None}
+    answer = client.post(INFER, json=asked(**nulls, inputs=[tensor_with_nulls]))
+    assert answer.json()["outputs"][0]["data"] == TRANSLATIONS
+    none = client.post(INFER, json=asked(parameters=None))
+    assert none.json()["error"] == "Invalid request: missing target parameter"
+
+
 def test_parameters_are_the_fields_of_a_translation(client: TestClient) -> None:
     for parameters in ({"beam_size": 1}, {"format": "html"}, {"target_prefix": "The good"}, {}):
         fields = {"q": TEXTS, **GERMAN, **parameters}
@@ -211,8 +232,14 @@ def test_invalid_binary_data_are_refused(
             "beam_size parameter must be <= 8, but is 50",
         ),
         (asked(parameters={"beam_size": "x"}), "beam_size parameter must be an integer"),
-        (asked(parameters={"format": ["html"]}), "parameters.format parameter must be a string"),
-        (asked(parameters={"a" * 3000: []}), "a... parameter must be a string, but is []"),
+        (
+            asked(parameters={"format": ["html"]}),
+            'format parameter must be a string, a number or a boolean, but is ["html"]',
+        ),
+        (
+            asked(parameters={"a" * 3000: []}),
+            "a... parameter must be a string, a number or a boolean, but is []",
+        ),
         (asked(parameters={"source": "xx"}), "xx is not supported"),
         (asked(parameters={"alternatives": 1}), "alternatives parameter is not supported here"),
         (asked(parameters={"q": "Hund"}), "q parameter is not supported here"),

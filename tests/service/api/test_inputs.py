@@ -6,9 +6,15 @@ from urllib.parse import urlencode
 
 import pytest
 from fastapi.testclient import TestClient
+from pydantic import BaseModel, ValidationError
 
 from service.api import inputs
+from service.api.deepl import schemas as deepl
 from service.api.forms import urlencoded
+from service.api.inference import infer
+from service.api.inference.tensors import InputTensor
+from service.api.native import schemas as native
+from service.errors import InvalidRequestError
 from tests.service.api.toy_request import ENGLISH, TEXT
 
 FRAU, WOMAN = "Die alte Frau wartet.", "The old woman waits."
@@ -123,3 +129,35 @@ def test_a_large_body_is_parsed_outside_the_event_loop(client: TestClient) -> No
         patch.setattr(inputs, "PARSED_ON_LOOP_BYTES", 1000)
         client.post("/translate", content=body, headers=kind)
         assert threads[-1].startswith("parser")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        deepl.TranslateRequest,
+        deepl.UsageRequest,
+        infer.InferRequest,
+        infer.Texts,
+        InputTensor,
+        native.DetectRequest,
+        native.TranslateRequest,
+    ],
+)
+@pytest.mark.parametrize("wrong", [[], {}, 1.5, "x", None, "\ud800"])
+def test_few_errors_are_collected_of_many(model: type[BaseModel], wrong: object) -> None:
+    many = 1_000
+    unknown: dict[str, object] = {str(number): wrong for number in range(many)}
+    assert num_errors(model, unknown) < 20
+    for name in model.model_fields:
+        assert num_errors(model, {name: [wrong] * many}) < 20, name
+        assert num_errors(model, {name: unknown}) < 20, name
+
+
+def num_errors(model: type[BaseModel], fields: dict[str, object]) -> int:
+    try:
+        model.model_validate(fields)
+    except ValidationError as error:
+        return error.error_count()
+    except InvalidRequestError:
+        return 1
+    return 0

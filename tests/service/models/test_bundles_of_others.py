@@ -11,6 +11,7 @@ import pytest
 from sentencepiece import SentencePieceProcessor
 
 from service.engine.engine import Engine
+from service.engine.types import Work
 from service.errors import BundleError
 from service.models.bundle import load
 from service.models.bundle_files import sha256
@@ -18,7 +19,6 @@ from service.models.vocabularies import load_tokenizers
 from service.settings import Settings
 from service.text.piece_tokenizer import PieceTokenizer
 from service.text.tokenizer import Tokenizer, Tokenizers
-from service.translation.searcher import Work
 from tests.conftest import TINY_BUNDLE, started
 
 MODEL = TINY_BUNDLE / "sentencepiece.model"

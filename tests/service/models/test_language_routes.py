@@ -7,12 +7,13 @@ from typing import cast
 
 import pytest
 
+from service.engine.types import Work
 from service.errors import ModelUnavailableError
 from service.metrics import Metrics
 from service.models.language_routes import Hop, translate_along
 from service.models.loading import ServedModel
 from service.models.model_set import ModelSet
-from service.translation.searcher import Found, Work
+from service.translation.searcher import Found
 from tests.service.translating import OPTIONS, TEXTS, outcomes
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from service.engine.types import DecodingSequence
+from service.engine.types import DecodingSequence, Work
 from service.models.bundle import load
 from service.models.loading import start_model
 from service.models.model_set import ModelSet
@@ -17,7 +17,6 @@ from service.models.model_store import model_options
 from service.settings import Settings
 from service.translation.decoding import SearchPolicy, decoding_options
 from service.translation.options import TranslationOptions
-from service.translation.searcher import Work
 from tests.conftest import TINY_BUNDLE
 from tests.service.translating import OPTIONS, TEXTS
 

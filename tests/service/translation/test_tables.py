@@ -8,13 +8,13 @@ from typing import cast
 
 import pytest
 
-from service.engine.types import FinishReason, Hypothesis
+from service.engine.types import FinishReason, Hypothesis, Work
 from service.models.bundle import DEFAULT_BUNDLE, load
 from service.models.vocabularies import load_tokenizers
 from service.translation.aligner import Aligner, Attention
 from service.translation.decoding import SearchPolicy
 from service.translation.options import TranslationOptions
-from service.translation.searcher import Found, Searcher, Work
+from service.translation.searcher import Found, Searcher
 from service.translation.translator import ModelTranslator
 from service.translation.types import SentenceResult
 

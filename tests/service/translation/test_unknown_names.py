@@ -5,13 +5,13 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from typing import cast
 
-from service.engine.types import FinishReason, Hypothesis
+from service.engine.types import FinishReason, Hypothesis, Work
 from service.models.bundle import DEFAULT_BUNDLE, load
 from service.models.vocabularies import load_tokenizers
 from service.translation.aligner import Aligner, Attention
 from service.translation.decoding import SearchPolicy
 from service.translation.options import TranslationOptions
-from service.translation.searcher import Found, Searcher, Work
+from service.translation.searcher import Found, Searcher
 from service.translation.translator import ModelTranslator
 
 BUNDLE = load(DEFAULT_BUNDLE)

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from sentencepiece import SentencePieceProcessor
 
-from service.engine.types import FinishReason, Floats, Hypothesis
+from service.engine.types import FinishReason, Floats, Hypothesis, Work
 from service.models.bundle import load
 from service.text.piece_tokenizer import PieceTokenizer
 from service.text.tokenizer import Tokenizers
 from service.translation.aligner import Aligner, Attention
 from service.translation.offload import Check
-from service.translation.searcher import Found, Work
+from service.translation.searcher import Found
 from service.translation.sentence_translator import Result, SentenceTranslator
 from service.translation.types import TranslatedSentence
 from service.translation.unknown_words import UnknownWords
