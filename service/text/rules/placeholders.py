@@ -20,7 +20,10 @@ from service.text.words import TOUCHING
 HASHTAG = r"(?<![\w&])\#\w*[^\W\d_]\w*"
 CODE_SIGNS = r"={}\\|<>()"
 """If there is one of these and no space between two backticks, they enclose code, even beside a word."""
-_CONVERSION = r"[-+0\#]*+\d*+(?:\.\d++)?(?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGaAcsp@]"
+_CONVERSION = (  # with flags, width and precision, as in C, or in Java with thousands separators and dates
+    r"[-+0\#,]*+ (?:\d++|\*)? (?:\.(?:\d++|\*))?"
+    r"(?: (?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGaAcsp@] | [tT][a-zA-Z] )"
+)
 # Chinese and Japanese punctuation, which also ends addresses
 _WIDE_MARKS = "\u3001-\u3003\u3008-\u301f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 _ENDS_URL = rf"""\s<>"'()\]}}“”„«»‚‘’{_WIDE_MARKS}"""
@@ -89,8 +92,10 @@ KINDS = {
         (?<!\w) (?: [A-Za-z]:\\ | \\\\ ) [^{_ENDS_WINDOWS_PATH}]* [^{_ENDS_WINDOWS_PATH}.!]
     """,
     "template": r"<%[^%<>]{1,200}%>",
-    # {name}, ${user.name}, %{count}, #{name}, {{ name }}, { $name }
-    "braces": r"[$%\#]? \{\{? [ ]? [^{}\s][^{}\n]{0,60} \}?\}",
+    # {name}, ${user.name}, %{count}, #{name}, {{ name }}, { $name }, {}
+    "braces": r"""
+        (?: [$%\#] | (?<!\w)[!@&] )? \{\{? [ ]? (?: [^{}\s][^{}\n]{0,60} )? \}?\}
+    """,
     "brackets": r"\[\[ [^\[\]\n]{1,60} \]\]",
     "name in percent signs": r"(?<![\d%]) %[^\W\d]\w{2,}+% (?!%)",  # %date%, which is not %d
     # with a position or name, any text may follow; otherwise, percentages are excluded: 100%ige, 5 % davon
@@ -98,16 +103,18 @@ KINDS = {
         % (?: \d++\$ | \([^()\s]*+\) | <\w++> )? {_CONVERSION} (?!\w)            # %s, %1$s, %(name)s
       | % (?: \d++\$ | (?<!\d%)\([^()\s]*+\) | <\w++> ) {_CONVERSION}
       | (?<![\d%]) (?<!\d[ \u00a0\u202f])
-        % (?: [ds@] | l{{1,2}}[diu] | \d*+\.\d++f ) (?=[^\W\d_])                 # %dpx
+        % (?: [ds@] | l{{1,2}}[diu] | ,?\d*+\.\d++f ) (?=[^\W\d_])               # %dpx
     """,
-    "Qt": r"""
-        (?<![\d%]) % (?: L?\d{1,2} | n ) (?![\w%])  # %1, %L1, %n
+    "Qt and dates": r"""
+        (?<![\d%]) % (?: L?\d{1,2} | [a-zA-Z] ) (?![\w%])  # %1, %L1, %n, %H:%M
       | (?<![\w%]) %[1-9] (?=[^\W\d_])
     """,
     "percent signs": r"%%[^%\s]++%% | %\w++%",  # %%name%%, %name%
     "percent sign": r"%%",
-    "dollar": r"(?<![\w$]) \$[A-Za-z_]\w*+",
-    "underscores": r"(?<!\w) __[^\W_]\w*?__ (?!\w)",
+    "dollar": r"(?<![\w$]) \$[A-Za-z_]\w*+ (?:\([^()\n]{0,100}\))?",  # $name, $t(key)
+    "doubled signs": r"""
+        (?<![\w@\#$]) (?P<sign>[_@\#$])(?P=sign)++ [^\W_]\w*? (?P=sign){2,}+ (?!\w)  # __name__
+    """,
     "symbol or emoji": r"""
         (?<![\w:/)])
         (?: :[a-z0-9_+-]{2,40}+:(?!\w)          # :tada:
