@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
+from types import FrameType
 from typing import NamedTuple
 
 
@@ -40,6 +41,8 @@ COMMANDS = {
 OUTPUT_BUFFER = 1 << 16
 """Bytes of standard output's buffer. It holds any `--help`, as argparse ignores errors of writing."""
 
+INTERRUPTED = 128 + signal.SIGINT
+"""The exit status after Ctrl-C."""
 NO_THREAD = "can't start new thread"
 """What Python says if memory or the number of processes is exhausted."""
 
@@ -47,17 +50,63 @@ NO_THREAD = "can't start new thread"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the first argument names, and return its exit status.
 
-    If output cannot be written, or memory or a file fails the command, a line on standard error says so.
+    Without `arguments`, take the process's own, and prepare its streams and signals. If output cannot be
+    written, or memory or a file fails the command, a line on standard error says so.
     """
+    if arguments is not None:
+        return _run(arguments)
     _prepare_streams()
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not if it is ignored
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # while modules are imported
+    try:
+        return _run(sys.argv[1:])
+    finally:
+        if signal.getsignal(signal.SIGINT) is _leave:  # after `_interrupt`
+            os._exit(
+                INTERRUPTED
+            )  # a thread that computes would abort the process, or delay its end
+        if signal.getsignal(signal.SIGINT) is _interrupt:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _prepare_streams() -> None:
+    """Open the standard streams that are closed, and let standard output escape what it cannot encode.
+
+    Otherwise, files that are opened later would take the place of the closed streams, and what is meant for
+    standard error would go to standard output. Writing to a standard output that was closed fails.
+    """
+    if sys.stdin is None:  # stays None: only its place is taken
+        os.open(os.devnull, os.O_WRONLY)
+    file = os.open(os.devnull, os.O_RDONLY) if sys.stdout is None else sys.stdout.fileno()
+    encoding = None if sys.stdout is None else sys.stdout.encoding
+    sys.stdout = open(  # noqa: SIM115
+        file, "w", OUTPUT_BUFFER, encoding, errors="backslashreplace", closefd=False
+    )
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+
+
+def _interrupt(number: int, _: FrameType | None) -> None:
+    """End the command with KeyboardInterrupt, so that it cleans up; the next signal ends the process."""
+    signal.signal(number, _leave)
+    raise KeyboardInterrupt
+
+
+def _leave(*_: object) -> None:
+    """End the process at once, as interrupted."""
+    os._exit(INTERRUPTED)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    """Run a command, report what ends it, and return the exit status."""
     status = 0
     try:
         try:
-            status = _run(sys.argv[1:] if arguments is None else arguments)
+            status = _call(arguments)
         finally:  # also after --help, which raises SystemExit
             _flush_output()
     except KeyboardInterrupt:
-        return 128 + signal.SIGINT
+        return INTERRUPTED
     except BrokenPipeError:  # nobody reads on, so there is nobody to tell
         return status or 1
     except MemoryError:
@@ -72,24 +121,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         return _failed(f"{error}: too little memory, or too many processes")
     return status
-
-
-def _prepare_streams() -> None:
-    """Open the standard streams that are closed, and let standard output escape what it cannot encode.
-
-    Otherwise, files that are opened later would take the place of the closed streams, and what is meant for
-    standard error would go to standard output. Writing to a standard output that was closed fails.
-    """
-    if sys.stdin is None:  # stays None: only its place is taken
-        os.open(os.devnull, os.O_WRONLY)
-    if sys.stdout is sys.__stdout__:  # not one of a test
-        file = os.open(os.devnull, os.O_RDONLY) if sys.stdout is None else sys.stdout.fileno()
-        encoding = None if sys.stdout is None else sys.stdout.encoding
-        sys.stdout = open(  # noqa: SIM115
-            file, "w", OUTPUT_BUFFER, encoding, errors="backslashreplace", closefd=False
-        )
-    if sys.stderr is None:
-        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
 
 
 def _flush_output() -> None:
@@ -114,8 +145,8 @@ def _failed(reason: str) -> int:
     return 1
 
 
-def _run(arguments: Sequence[str]) -> int:
-    """Run the command that the first argument names, and return its exit status."""
+def _call(arguments: Sequence[str]) -> int:
+    """Import the command that the first argument names, call it, and return its exit status."""
     name, *command_arguments = arguments or [""]
     if name in ("-h", "--help"):
         print(_usage())
@@ -139,6 +170,8 @@ def _run(arguments: Sequence[str]) -> int:
             f"attendant {name} needs the extra {command.extra}: "
             f"pip install -e '.[{command.extra}]' in a clone of Attendant ({error})"
         )
+    if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:
+        signal.signal(signal.SIGINT, _interrupt)
     status: int = module.main(command_arguments)
     return status
 

@@ -119,10 +119,17 @@ def check_place(out: Path) -> None:
     """Check that a bundle may be written to `out`.
 
     Raises:
-        FileExistsError: `out` exists and is not a bundle.
+        FileExistsError: `out` exists and is not a bundle, or is a link.
+        OSError: libraries cannot write there, as the path is not UTF-8.
     """
+    if out.is_symlink():
+        raise FileExistsError(f"{out} is a link, which a bundle cannot replace")
     if out.exists() and not (out / MANIFEST).is_file():
         raise FileExistsError(f"{out} exists and is not a bundle")
+    try:
+        str(out.absolute()).encode()
+    except UnicodeEncodeError:
+        raise OSError(f"{out}: is not UTF-8") from None
 
 
 def _write(make: Callable[[], Material], folder: Path, options: ExportOptions) -> Manifest:

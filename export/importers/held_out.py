@@ -4,6 +4,7 @@ In both cases, the model itself translates it: int8 must be calibrated with valu
 """
 
 from collections.abc import Sequence
+from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from service.models.bundle import Direction
 SENTENCES = 160
 MAX_LINES = 10 * SENTENCES
 """Maximum number of lines of the user's text."""
+MAX_LINE_CHARACTERS = 10_000
+"""What is beyond in a line counts as further lines."""
 MAX_TOKENS = 64
 """Maximum number of a source's pieces."""
 GENERATED_TOKENS = 4, 25
@@ -38,12 +41,8 @@ def read_lines(path: Path) -> list[str]:
     """
     try:
         with path.open(encoding="utf-8") as file:
-            lines = [
-                line
-                for _, line in zip(
-                    range(MAX_LINES), filter(None, map(str.strip, file)), strict=False
-                )
-            ]
+            given = iter(lambda: file.readline(MAX_LINE_CHARACTERS), "")
+            lines = list(islice(filter(None, map(str.strip, given)), MAX_LINES))
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise SourceError(f"{path}: cannot be read: {reason}") from None

@@ -58,8 +58,8 @@ def files_of(source: Path, out: Path, part: Path, wanted: Wanted) -> tuple[list[
     if not source.is_dir():
         if source.exists() and not source.is_file():
             raise BulkError(f"{source} is neither a file nor a folder")
-        layout = layout_of(source, wanted)
-        return [File(source, part, out.suffix, layout, source.stat().st_size)], []
+        size = source.stat().st_size
+        return [File(source, part, out.suffix, layout_of(source, wanted), size)], []
     if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(source)):
         raise BulkError(f"{out} lies within {source}: its files would be translated again")
     paths = sorted(path for path in source.rglob("*") if path.is_file())

@@ -1,6 +1,7 @@
 """Streams of `attendant` that are closed, full or no longer read, and other ends: one line, and a status."""
 
 import os
+import signal
 import subprocess
 import sys
 import tomllib
@@ -86,8 +87,8 @@ def test_the_entry_is_written_before_its_key_is_shown() -> None:
 def test_files_do_not_take_the_places_of_closed_streams(tmp_path: Path) -> None:
     code = (
         "import sys; from attendant import __main__ as command_line\n"
-        "command_line._run = lambda arguments: open(arguments[0], 'w').fileno()\n"
-        "sys.exit(command_line.main(sys.argv[1:]))"
+        "command_line._call = lambda arguments: open(arguments[0], 'w').fileno()\n"
+        "sys.exit(command_line.main())"
     )
     done = run([str(tmp_path / "file")], "<&- >&- 2>&-", ("-c", code))
     assert done.returncode > 2
@@ -96,8 +97,8 @@ def test_files_do_not_take_the_places_of_closed_streams(tmp_path: Path) -> None:
 def test_characters_that_standard_output_cannot_encode_are_escaped() -> None:
     code = (
         "from attendant import __main__ as command_line\n"
-        "command_line._run = lambda arguments: print('M\\xfcller \\udcff')\n"
-        "command_line.main([])"
+        "command_line._call = lambda arguments: print('M\\xfcller \\udcff')\n"
+        "command_line.main()"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
@@ -134,17 +135,74 @@ def test_what_ends_a_command_is_told_in_one_line(
     def fail(arguments: list[str]) -> int:
         raise error
 
-    monkeypatch.setattr(command_line, "_run", fail)
+    monkeypatch.setattr(command_line, "_call", fail)
     assert main([]) == status
     assert capsys.readouterr() == ("", told)
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+from types import SimpleNamespace
+from attendant import __main__ as command_line
+
+def main(arguments):
+    {body}
+
+signal.signal(signal.SIGINT, signal.{handler})  # the tests' parent may ignore it
+command_line.import_module = lambda name: SimpleNamespace(main=main)
+sys.argv[1:] = ["inspect"]
+sys.exit(command_line.main())
+"""
+INTERRUPT = "os.kill(os.getpid(), signal.SIGINT)"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        INTERRUPT,
+        f"threading.Thread(target=time.sleep, args=(3600,)).start(); {INTERRUPT}",
+        # an extension module whose import is interrupted raises another error
+        f"""
+    try:
+        {INTERRUPT}
+    except KeyboardInterrupt:
+        raise ImportError("initialization failed")""",
+        # cleaning up takes too long for the user
+        f"""
+    try:
+        {INTERRUPT}
+    finally:
+        {INTERRUPT}
+        time.sleep(3600)""",
+    ],
+    ids=["by default", "with a thread", "another error", "twice"],
+)
+def test_an_interrupt_ends_a_command_at_once_and_quietly(body: str) -> None:
+    code = INTERRUPTED.format(body=body, handler="default_int_handler")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
+def test_an_interrupt_that_is_ignored_stays_so() -> None:
+    code = INTERRUPTED.format(body=f"{INTERRUPT}; return 7", handler="SIG_IGN")
+    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 7
+
+
+def test_an_interrupt_before_and_after_a_command_is_quiet() -> None:
+    code = INTERRUPTED.format(body="return 0", handler="default_int_handler")
+    at_import = code.replace("lambda name: ", f"lambda name: {INTERRUPT} or ")
+    at_end = code.replace("sys.exit(command_line.main())", f"command_line.main(); {INTERRUPT}")
+    for one in (at_import, at_end):
+        done = subprocess.run([sys.executable, "-c", one], capture_output=True, timeout=60)
+        assert (done.returncode, done.stderr) == (-signal.SIGINT, b"")
 
 
 def test_the_message_of_a_missing_thread_is_python_s() -> None:
     code = (
         "import threading; from attendant import __main__ as command_line\n"
         "threading.stack_size(1 << 60)\n"
-        "command_line._run = lambda arguments: threading.Thread(target=print).start()\n"
-        "command_line.main([])"
+        "command_line._call = lambda arguments: threading.Thread(target=print).start()\n"
+        "command_line.main()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (

@@ -123,6 +123,17 @@ def test_a_folder_that_is_not_a_bundle_is_not_overwritten(
         write_bundle(checkpoint, text, tmp_path / "letters", OPTIONS)
 
 
+def test_a_place_that_cannot_become_a_bundle_is_refused_at_first(tmp_path: Path) -> None:
+    for target in ("letters", "loop", "missing"):
+        (tmp_path / "letters").mkdir(exist_ok=True)
+        (tmp_path / "loop").unlink(missing_ok=True)
+        (tmp_path / "loop").symlink_to(target)
+        with pytest.raises(FileExistsError, match="loop is a link, which a bundle cannot replace"):
+            bundle_writer.check_place(tmp_path / "loop")
+    with pytest.raises(OSError, match="is not UTF-8"):
+        bundle_writer.check_place(tmp_path / "a\udcff")
+
+
 def test_the_command_line_exports_a_run_and_keeps_the_rules_of_an_earlier_bundle(
     checkpoint: Checkpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

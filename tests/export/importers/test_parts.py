@@ -98,6 +98,11 @@ def test_a_text_without_lines_is_refused(tmp_path: Path) -> None:
     assert read_lines(path) == ["a", "b"]
 
 
+def test_an_endless_text_is_read_in_part() -> None:
+    lines = read_lines(Path("/dev/zero"))
+    assert (len(lines), set(map(len, lines))) == (1600, {10_000})
+
+
 def test_graphs_too_large_for_a_file_are_refused_before_any_work() -> None:
     nllb = ModelConfig(256_206, 1024, 4096, 16, 12, 12)
     check_sizes(nllb, ("int8", "fp16"))

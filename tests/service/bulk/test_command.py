@@ -24,7 +24,7 @@ from service.bulk import reader, run
 signal.signal(signal.SIGINT, signal.default_int_handler)  # the tests' parent may ignore it
 reader.WINDOW_LINES, run.CHECKPOINT_SECONDS = 16, 0
 from attendant.__main__ import main
-sys.exit(main(sys.argv[1:]))
+sys.exit(main())
 """
 """Runs the command with windows of 16 lines, so that little text is enough."""
 OPTIONS = ["--bundle", str(TINY_BUNDLE), "--precision", "fp32", "--source", "de", "--target", "en"]
@@ -113,6 +113,7 @@ def test_an_interrupt_keeps_finished_lines(tmp_path: Path) -> None:
         (["{in}", "--out", "{out}", "--column", "0"], "--column must be at least 1, but is 0"),
         (["{in}", "--out", "{in}"], "in.txt exists already: delete it, or name another output"),
         (["{none}", "--out", "{out}"], "{none}: No such file or directory"),
+        (["nowhere", "--out", "{out}"], "nowhere: No such file or directory"),
         (["{pipe}", "--out", "{out}"], "{pipe} is neither a file nor a folder"),
         (["{folder}"], "is a folder: --out OUT translates it line by line"),
         (["{in}", "--out", "{out}"], "line 2 is not UTF-8: byte 1 is 0xff"),
