@@ -124,6 +124,50 @@ def test_a_dropped_file_is_translated(name: str, content: str, output: str, erro
 
 @pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+def test_only_the_translation_of_the_text_shown_is_used() -> None:
+    script = """
+        const $ = (id) => document.getElementById(id), used = [], send = fetch;
+        const use = () => {
+          for (const id of ["copy", "save", "swap"]) $(id).click();
+          document.body.dispatchEvent(
+            new KeyboardEvent("keydown", {altKey: true, code: "KeyS", bubbles: true}));
+        };
+        navigator.clipboard.writeText = async (text) => { used.push(`copied ${text}`); };
+        URL.createObjectURL = (blob) => {
+          blob.text().then((text) => {
+            used.push(`saved ${text}`);
+            document.title = used.join(", ");
+          });
+          return "";
+        };
+        HTMLAnchorElement.prototype.click = () => {};   // nothing is downloaded
+        const enter = (text) => { $("text").value = text; $("text").dispatchEvent(new Event("input")); };
+        window.fetch = (...request) => {
+          const answer = send(...request);
+          if ($("text").value === "zwei") use();   // while the translation is under way
+          return answer;
+        };
+        new MutationObserver(() => {
+          if ($("output").textContent === "ONE") { enter("zwei"); use(); }
+          if ($("output").textContent === "TWO") {
+            used.push(`text ${$("text").value}`);
+            use();
+          }
+        }).observe($("output"), {childList: true});
+        enter("eins");"""
+    answers = {"eins": "ONE", "zwei": "TWO", "TWO": "zwei"}
+
+    def translate(asked: Request) -> dict[str, str]:
+        return {"translatedText": answers[asked["q"]]}
+
+    with serving_scripted_page(script, translate) as url:
+        shown, _ = visit(url)
+    assert "<title>text zwei, copied TWO, saved TWO</title>" in shown
+    assert re.search(r'<div id="output"[^>]*>zwei</div>', shown), "the translation after the swap"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
 def test_the_page_remembers_the_languages() -> None:
     script = """
         document.getElementById("source").value = "en";
