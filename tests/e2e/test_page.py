@@ -124,6 +124,56 @@ def test_a_dropped_file_is_translated(name: str, content: str, output: str, erro
 
 @pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+def test_a_text_that_replaces_a_file_is_not_taken_for_html() -> None:
+    asked: list[tuple[str, str]] = []
+
+    def translate(fields: Request) -> dict[str, str]:
+        asked.append((fields["q"], fields["format"]))
+        return {"translatedText": f"<p>{len(asked)}</p>"}
+
+    script = """
+        const $ = (id) => document.getElementById(id), area = $("text");
+        const type = (text) => {
+          area.dispatchEvent(new InputEvent("beforeinput"));
+          document.execCommand("insertText", false, text);
+        };
+        const steps = [
+          () => {
+            const dataTransfer = new DataTransfer();
+            dataTransfer.items.add(new File(["<p>Hund</p>"], "seite.html"));
+            document.body.dispatchEvent(new DragEvent("drop", {bubbles: true, dataTransfer}));
+          },
+          () => document.execCommand("undo"),
+          () => document.execCommand("redo"),
+          () => { area.setSelectionRange(7, 7); type("e"); },
+          () => { area.select(); type("<3 dich & mich"); },
+          () => document.execCommand("undo"),
+          () => $("swap").click(),
+          () => { location.hash = `text=${encodeURIComponent("<b> & mehr")}`; },
+          () => { document.title = $("curl").textContent; },
+        ];
+        new MutationObserver(() => steps.shift()()).observe($("output"), {childList: true});
+        area.focus();
+        type("<3 ich");"""
+    with serving_scripted_page(script, translate) as url:
+        shown, _ = visit(url)
+    assert asked == [
+        ("<3 ich", "text"),
+        ("<p>Hund</p>", "html"),
+        ("<3 ich", "text"),  # undone
+        ("<p>Hund</p>", "html"),  # redone
+        ("<p>Hunde</p>", "html"),
+        ("<3 dich & mich", "text"),
+        ("<p>Hunde</p>", "html"),  # undone
+        ("<p>7</p>", "html"),  # swapped
+        ("<b> & mehr", "text"),
+    ]
+    assert re.search(r"<title>curl [^<]*&lt;b&gt; &amp; mehr[^<]*</title>", shown)
+    assert not re.search(r"<title>[^<]*format", shown)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
 def test_only_the_translation_of_the_text_shown_is_used() -> None:
     script = """
         const $ = (id) => document.getElementById(id), used = [], send = fetch;
