@@ -16,6 +16,7 @@ from service.text.rules.ellipses import Ellipses
 from service.text.rules.end_marks import EndMarks
 from service.text.rules.letters import Letters
 from service.text.rules.names import Names
+from service.text.rules.number_words import NumberWords
 from service.text.rules.numbers import Numbers
 from service.text.rules.operators import Operators
 from service.text.rules.placeholders import Placeholders
@@ -52,6 +53,7 @@ ORDER: tuple[type[Rule], ...] = (
     Currencies,
     Units,
     Numbers,
+    NumberWords,
     Punctuation,
     Case,
     Names,

@@ -21,12 +21,19 @@ def _words(text: object) -> object:
     return frozenset(text.casefold().split()) if isinstance(text, str) else text
 
 
+def _numerals(text: object) -> object:
+    return (
+        tuple(tuple(words.split("/")) for words in text.split()) if isinstance(text, str) else text
+    )
+
+
 def _tuple(texts: object) -> object:
     return tuple(texts) if isinstance(texts, list) else texts
 
 
 Abbreviations = Annotated[frozenset[str], BeforeValidator(_abbreviations)]
 Words = Annotated[frozenset[str], BeforeValidator(_words)]
+Numerals = Annotated[tuple[()] | tuple[tuple[str, ...], ...], BeforeValidator(_numerals)]
 Links = Annotated[tuple[str, ...], BeforeValidator(_tuple)]
 ClockMarks = Annotated[tuple[()] | tuple[str, str, str, str], BeforeValidator(_tuple)]
 Marks = Annotated[str, Field(pattern=r"^[^\s\w]*$")]
@@ -86,6 +93,12 @@ class Language:
     """Words after a number that make it a time of day: Uhr."""
     powers_of_ten: Links = ()
     """Words after digits for 10, 100 and so on, in this order, which may precede larger ones: 5천만."""
+    numerals: Numerals = ()
+    """The words for 1 to 99, with a slash between those for the same number: eins, zwei/zwo."""
+    hundred: str = ""
+    thousand: str = ""
+    numeral_links: Links = ()
+    """What may stand between the parts of a larger number: zwei""tausend, two" "hundred" and "one."""
     range_words: Words = frozenset()
     """Words between the two numbers of a range: 5 to 10."""
     compound_links: Links = ()
@@ -96,7 +109,7 @@ class Language:
     """Words that continue a sentence after a quotation that ends like a sentence: "…!" he said."""
 
     def __post_init__(self) -> None:
-        """Check that no abbreviation is of two kinds."""
+        """Check that no abbreviation is of two kinds, and that no numeral is missing."""
         kinds = self.inner_abbreviations, self.final_abbreviations, self.unit_abbreviations
         has_duplicates = len(frozenset.union(*kinds)) < sum(map(len, kinds))
         if has_duplicates:
@@ -109,6 +122,8 @@ class Language:
             raise ValueError(
                 f"abbreviations of more than one kind: {', '.join(sorted(duplicates))}"
             )
+        if len(self.numerals) not in (0, 99):
+            raise ValueError(f"numerals must be those of 1 to 99, but are {len(self.numerals)}")
 
     @property
     def separates_words(self) -> bool:
