@@ -98,6 +98,53 @@ def test_the_page_tries_again_while_the_service_is_unavailable() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
 @pytest.mark.parametrize(
+    ("after", "milliseconds"), [("7", 7000), ("-5", 1000), ("1e9", 3600000), ("soon", 2000)]
+)
+def test_the_page_waits_as_long_as_the_service_says(after: str, milliseconds: int) -> None:
+    def translate(answer: Response) -> dict[str, str]:
+        answer.status_code = 429
+        answer.headers["retry-after"] = after
+        return {"error": "too many requests"}
+
+    script = """
+        const area = document.getElementById("text"), timer = setTimeout, waits = [];
+        window.setTimeout = (call, wait) => { waits.push(wait); return timer(call, wait); };
+        new MutationObserver(() => timer(() => { document.title = waits.slice(0, 2).join(", "); }))
+          .observe(document.getElementById("error"), {childList: true});
+        area.value = "Hallo";
+        area.dispatchEvent(new Event("input"));"""
+    with serving_scripted_page(script, translate) as url:
+        shown, _ = visit(url)
+    assert f"<title>300, {milliseconds}</title>" in shown
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+def test_a_proxys_page_is_not_taken_for_a_translation() -> None:
+    with serving_scripted_page("", lambda: HTMLResponse("<p>Please log in")) as url:
+        shown, _ = visit(f"{url}/#text=Hallo")
+    assert "The answer is not from the service, but perhaps from a proxy." in shown
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+def test_an_api_key_may_have_any_characters() -> None:
+    def translate(asked: Request) -> dict[str, str]:
+        return {"translatedText": asked["api_key"]}
+
+    script = """
+        document.getElementById("text").value = "Hallo";
+        document.getElementById("key").value = " schlüssel€😀 ";
+        document.getElementById("key").dispatchEvent(new Event("change"));"""
+    with serving_scripted_page(script, translate) as url:
+        shown, _ = visit(url)
+    assert re.search(r'<div id="output"[^>]*>schlüssel€😀</div>', shown)
+    assert '"api_key":"YOUR_KEY"' in shown, "the request as curl, without the key"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+@pytest.mark.parametrize(
     ("name", "content", "output", "error"),
     [
         ("letter.html", "'<p>a</p>'", "html of 8, True", ""),
