@@ -11,12 +11,21 @@ from html.entities import html5
 
 from service.text.markup.lexer import Kind, Token, tokens
 from service.text.markup.run_builder import RunBuilder
+from service.text.rules.placeholders import code_between
 from service.text.run import Format, Run, Tag, TagKind
 from service.text.segmenter import has_letter
 from service.text.words import TOUCHING
 
 _LONG_NUMBER = re.compile(r"(?<=&#)[0-9]{8,}")
-_ENTITY = re.compile(r"&([^\W\d][\w.:-]*+;|#(?:0*+13|x0*+[Dd]);)")
+_TEMPLATES = ("<%", "%>"), (r"\{%", r"%\}"), (r"\{\{", r"\}\}")
+_KEPT = {
+    "html": re.compile(
+        rf"(?P<part>{'|'.join(code_between(*marks) for marks in _TEMPLATES)})|\]\]>"
+    ),
+    "xml": re.compile(r"&(?:(?P<part>[^\W\d][\w.:-]*+)|#(?:0*+13|x0*+[Dd]));"),
+}
+"""What is written as it was, not escaped: code of templates and references to declared entities, which are
+parts of a sentence (`part`); the end of a CDATA section, which is text in HTML, and carriage returns."""
 INLINE = frozenset(
     """
     a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr q s samp small
@@ -146,21 +155,20 @@ class _Parser:
         return [piece for piece in self.pieces if piece != ""]
 
     def _add_text(self, markup: str) -> None:
-        """Add unescaped text; in XML, references to declared entities and carriage returns are preserved."""
+        """Add unescaped text, except for what must stay as it is written."""
         if not self.is_escaped:
             self.builder.add(markup)
             return
         start = 0
-        for reference in _ENTITY.finditer(markup) if self.format == "xml" else ():
-            name = reference[1]
-            if name in html5:
+        for kept in _KEPT[self.format].finditer(markup):
+            if kept[0][1:] in html5:
                 continue
-            self.builder.add(unescaped(markup[start : reference.start()]))
-            start = reference.end()
-            if name[0] == "#":
-                self.builder.tag(reference[0], "void")
+            self.builder.add(unescaped(markup[start : kept.start()]))
+            start = kept.end()
+            if kept["part"]:
+                self.builder.protect(kept[0])
             else:
-                self.builder.protect(reference[0])
+                self.builder.tag(kept[0], "void")
         self.builder.add(unescaped(markup[start:]))
 
     def _raw(self, start: int, end: int) -> str:

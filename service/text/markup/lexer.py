@@ -52,7 +52,13 @@ _DOCTYPE = re.compile(
 )
 """The rest of an XML document type declaration, with its internal subset."""
 _END = re.compile(">")
-_EMPTY_COMMENT = re.compile("-?>")
+_WHOLE = {
+    ("html", "!--"): re.compile("-?>"),  # an empty comment
+    ("html", "?"): re.compile(r"(?:[^<?]|\?(?!>)|<(?![a-zA-Z/!?]))*+\?>"),
+    ("xml", "!"): _DOCTYPE,
+}
+"""The rest of tokens that another pattern cannot find the end of. To a browser, `<?php $a->b ?>` ends at the
+first `>`, but what follows is text, and so may be kept with it."""
 VOID = frozenset(
     "area base br col embed hr img input link meta source track wbr".split()  # noqa: SIM905
 )
@@ -131,10 +137,9 @@ def _inner(text: str, position: int, name: str) -> Token | None:
 def _other(text: str, opening: re.Match[str], kind: Kind) -> Token | None:
     """Return a comment, declaration or instruction, or None if it never ends."""
     declaration, start = opening["other"], opening.end()
-    end = _EMPTY_COMMENT.match(text, start) if (kind, declaration) == ("html", "!--") else None
-    if end is None and (kind, declaration) == ("xml", "!"):
-        end = _DOCTYPE.match(text, start)
-    elif end is None:
+    whole = _WHOLE.get((kind, declaration))
+    end = whole.match(text, start) if whole else None
+    if end is None and whole is not _DOCTYPE:
         end = _ENDS[kind].get(declaration, _END).search(text, start)
     return None if end is None else Token(text[opening.start() : end.end()], "verbatim")
 

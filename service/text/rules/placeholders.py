@@ -39,6 +39,12 @@ _MEDIA_SUBTYPES = (  # those that are most common, and others with a mark or dig
     r"|woff|ttf|otf|[a-z]++\d[a-z\d]*+"
 )
 
+
+def code_between(opening: str, closing: str) -> str:
+    """Return a pattern of code between two patterns, without a `<` that may begin a tag."""
+    return rf"{opening}(?:(?!{opening}|{closing}|<[a-zA-Z/!?])[\s\S])*+{closing}"
+
+
 # possessive quantifiers and lookbehinds, so that a long word is not tried from each of its letters
 KINDS = {
     "URL": rf"""
@@ -91,7 +97,7 @@ KINDS = {
     "Windows path": rf"""
         (?<!\w) (?: [A-Za-z]:\\ | \\\\ ) [^{_ENDS_WINDOWS_PATH}]* [^{_ENDS_WINDOWS_PATH}.!]
     """,
-    "template": r"<%[^%<>]{1,200}%>",
+    "template": code_between("<%", "%>"),
     # {name}, ${user.name}, %{count}, #{name}, {{ name }}, { $name }, {}
     "braces": r"""
         (?: [$%\#] | (?<!\w)[!@&] )? \{\{? [ ]? (?: [^{}\s][^{}\n]{0,60} )? \}?\}

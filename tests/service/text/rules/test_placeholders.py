@@ -25,6 +25,7 @@ def protected(text: str, language: str = "und") -> list[str]:
         ("Um 12:30:45, Achtung:danach, ja :) :D", []),
         ("Der Wert __wert__ und [[Seite]]", ["__wert__", "[[Seite]]"]),
         ("<%= user %> hat <% n %> Hunde", ["<%= user %>", "<% n %>"]),
+        ("<% x.each do |a| -> %> und <%= 5 % 2 < 3 %>", ["<% x.each do |a| -> %>", "<%= 5 % 2 < 3 %>"]),
         ("Seite %1 von %L2, %n Datei", ["%1", "%L2", "%n"]),
         ("50 % von 20% sind 10 %", []),
         ("Je %,d von %,.2f und %*d, %-*.*f", ["%,d", "%,.2f", "%*d", "%-*.*f"]),
