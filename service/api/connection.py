@@ -17,7 +17,7 @@ from uvicorn.server import ServerState
 
 from service.api.connections import Connections
 from service.api.errors import ERROR_CODE, SENT_STATUS, answer, identified
-from service.api.exchange import CLOSE, CONTINUE, Exchange, Field, start_of
+from service.api.exchange import CLOSE, CONTINUE, Exchange, Field, base_scope, start_of
 from service.api.head import Head, HeadReader, ProtocolError
 from service.api.middleware.context import identity_of
 from service.api.middleware.early import EarlyRefusal
@@ -68,7 +68,7 @@ class Connection(asyncio.Protocol):
         self._heads = HeadReader(max_head_bytes)
         self._buffer = bytearray()  # received, but not processed
         self._is_reading, self._is_advancing = True, False
-        self._has_refused_in_turn = False  # without a task, once per call of _process
+        self._is_in_line = False  # with a pipelined request
         self._has_client_ended = False  # a half-close: requests received before it are answered
         self._timer: asyncio.TimerHandle | None = None  # for what _waits_for says
         self._waits_for = ""  # "request", or the rest of its "head"
@@ -95,7 +95,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Register the connection, and start the time limit for its first request."""
         self.transport = LingeringTransport(transport, lambda: self.is_receiving)
-        self._base = _base_scope(transport)
+        self._base = base_scope(transport)
         self._socket: socket.socket = transport.get_extra_info("socket")
         self.server_state.connections.add(self)  # type: ignore[arg-type]
         self._watch()
@@ -164,16 +164,25 @@ class Connection(asyncio.Protocol):
         if not self._is_advancing:  # otherwise the running _process goes on with what is next
             self._process()
 
+    def go_on(self) -> None:
+        """Leave the line, and process the next pipelined request."""
+        self._is_in_line = False
+        if not self.transport.is_closing():
+            self._process()
+
     def read_on(self) -> None:
         """Pause or resume reading, by how many received bytes wait; heads have a limit of their own."""
         exchange = self.exchange
-        may_read = exchange is None or len(self._buffer) + exchange.num_unread <= HELD_BYTES
+        held = len(self._buffer) + (exchange.num_unread if exchange else 0)
+        may_read = held <= HELD_BYTES or not (exchange or self._is_in_line)
         if may_read != self._is_reading and not self.transport.is_closing():
             self._is_reading = may_read
             (self.transport.resume_reading if may_read else self.transport.pause_reading)()
 
     def shutdown(self) -> None:
         """Close the connection after the current answer; refuse a request that is still incomplete."""
+        if self._is_in_line:
+            self.go_on()
         exchange = self.exchange
         if self.transport.is_closing():
             return
@@ -190,7 +199,7 @@ class Connection(asyncio.Protocol):
 
     def _process(self) -> None:
         """Process the received bytes as far as possible, then set the timer and reading accordingly."""
-        self._is_advancing, self._has_refused_in_turn = True, False
+        self._is_advancing = True
         try:
             while not self.transport.is_closing() and self._advance():
                 pass
@@ -198,7 +207,7 @@ class Connection(asyncio.Protocol):
             self._refuse(error.status, error.message, error.code)
         finally:
             self._is_advancing = False
-        if self._has_client_ended and not self.transport.is_closing():
+        if self._has_client_ended and not (self._is_in_line or self.transport.is_closing()):
             self._close_if_all_is_answered()
         exchange = self.exchange
         if exchange is not None and exchange.is_received and not exchange.is_answered:
@@ -213,6 +222,8 @@ class Connection(asyncio.Protocol):
             ProtocolError: the bytes are not valid HTTP/1.1, or exceed a limit.
         """
         exchange = self.exchange
+        if self._is_in_line:
+            return False
         if exchange is None:
             head = self._heads.read(self._buffer)
             if head is not None:
@@ -228,6 +239,9 @@ class Connection(asyncio.Protocol):
         self.exchange = None
         if self.all.are_winding_down:
             self.transport.close()
+        elif self._buffer:
+            self._is_in_line = True
+            self.all.wait_in_line(self)
         return True
 
     def _begin(self, head: Head) -> None:
@@ -247,8 +261,7 @@ class Connection(asyncio.Protocol):
         self.exchange = exchange = Exchange(self, head, scope)
         exchange.is_last |= self.all.are_winding_down
         refusal = self.early_refusal and self.early_refusal.refusal(scope)
-        if refusal and not self._has_refused_in_turn and self.writable.is_set():
-            self._has_refused_in_turn = True
+        if refusal and self.writable.is_set():
             exchange.answer(refusal)
             return
         app = refusal or self.all.app_for(scope["path"], self.config.loaded_app)
@@ -334,16 +347,3 @@ class Connection(asyncio.Protocol):
             self.transport.write(CONTINUE)
         pause = PROBE_SECONDS[min(checks, len(PROBE_SECONDS) - 1)]
         self._probe_timer = self.loop.call_later(pause, self._probe, checks + 1)
-
-
-def _base_scope(transport: asyncio.Transport) -> Scope:
-    """Return the part of the ASGI scope that all requests of a connection share."""
-    client, server = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
-    return {
-        "type": "http",
-        "asgi": {"version": "3.0", "spec_version": "2.3"},
-        "scheme": "https" if transport.get_extra_info("sslcontext") else "http",
-        "client": tuple(client[:2]) if isinstance(client, tuple) else None,
-        "server": tuple(server[:2]) if isinstance(server, tuple) else None,
-        "root_path": "",
-    }

@@ -194,3 +194,16 @@ def start_of(status: int, fields: Iterable[Field]) -> bytes:
 
 def _expected_type(has_started: bool) -> str:
     return "http.response.body" if has_started else "http.response.start"
+
+
+def base_scope(transport: asyncio.Transport) -> Scope:
+    """Return the part of the ASGI scope that all requests of a connection share."""
+    client, server = transport.get_extra_info("peername"), transport.get_extra_info("sockname")
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "scheme": "https" if transport.get_extra_info("sslcontext") else "http",
+        "client": tuple(client[:2]) if isinstance(client, tuple) else None,
+        "server": tuple(server[:2]) if isinstance(server, tuple) else None,
+        "root_path": "",
+    }
