@@ -28,6 +28,7 @@ from service.text.rules.single_words import SingleWords
 from service.text.rules.slashes import Slashes
 from service.text.rules.spelling import Spelling
 from service.text.rules.symbols import Symbols
+from service.text.rules.unit_words import UnitWords
 from service.text.rules.units import Units
 from service.text.rules.unknown_names import UnknownNames
 from service.text.rules.unread import Unread
@@ -52,6 +53,7 @@ ORDER: tuple[type[Rule], ...] = (
     Operators,
     Currencies,
     Units,
+    UnitWords,
     Numbers,
     NumberWords,
     Punctuation,

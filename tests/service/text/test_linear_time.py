@@ -32,6 +32,7 @@ from service.text.rules.operators import Operators
 from service.text.rules.placeholders import Placeholders
 from service.text.rules.single_words import SingleWords
 from service.text.rules.slashes import Slashes
+from service.text.rules.unit_words import UnitWords
 from service.text.rules.unknown_names import UnknownNames
 from service.text.run import Format, Run
 from service.text.segmenter import Splitting, split
@@ -60,6 +61,7 @@ NAMES = Names({"Bonn": "Bonn", "Ab": "Off", "A B": "B A"})
 DETECTOR, CERTAINTY = Detector(["de", "en"]), Certainty("en", "de")
 WORDS = SingleWords({"a": "b"})
 UNKNOWN = UnknownNames(KnownWords((), ["abab", "aaaa"], ["", "a"]))
+UNIT_WORDS = UnitWords(profile("de"), profile("en"))
 RESTORED = [StandIn(name, "x", "x") for name in stand_ins.NAMES]
 MANIFEST = BUNDLE.manifest.model_copy(
     update={
@@ -125,6 +127,7 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "numbers": lambda text: Numbers().protect(Run(text), Run()),
     "operators": lambda text: Operators().protect(Run(text), Run()),
     "currencies": lambda text: Currencies(profile("de"), profile("en")).protect(Run(text), Run()),
+    "unit words": lambda text: UNIT_WORDS.protect(Run(text), Run(text)),
     "numbers came through": lambda text: Numbers().came_through(Run(text), Run(text)),
     "slashes": lambda text: Slashes().restore(Run(text), Slashes().prepare(Run(text))),
     "stand-ins": lambda text: stand_ins.came_through(text, RESTORED),

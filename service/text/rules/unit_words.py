@@ -1,0 +1,171 @@
+"""Compares the names of units after numbers: models write 8 Zentimeter for 8 inches."""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple, Self
+
+import regex
+
+from service.text.languages import NEUTRAL, Language
+from service.text.rules.figures import BLANKS, Number, any_of, figures_of
+from service.text.rules.rule import Rule, Setting
+from service.text.rules.unit_names import IDIOMS, names_of_units
+from service.text.run import Run
+from service.text.words import TOUCHING
+
+_DIGIT = re.compile(r"\d")
+_PLAIN = re.compile(r"\d{1,15}(?:\.\d{1,9})?")
+_LONG_WHOLE_NUMBER = re.compile(r"(?<![.,\d])\d{4}")
+"""Digits that are not grouped."""
+_SEVERAL = Decimal(5)
+"""Determines the form of a name after something else than a number, such as 30 x 40."""
+_WITH_OTHER_MEANINGS = frozenset({"angle-degree", "length-foot", "length-yard", "mass-pound"})
+"""Units whose names mean something else in many languages: money, books, a part of the body."""
+_LEAST = 5
+"""Letters of a name that may have an ending which CLDR lacks: Metern, but not Zollamt."""
+
+
+class Amount(NamedTuple):
+    """A number with the name of a unit."""
+
+    number: Number
+    end: int
+    unit: str
+    """The unit, as CLDR calls it."""
+
+
+class UnitReader:
+    """Finds the names of units in texts of one language; none if CLDR lacks it."""
+
+    def __init__(self, language: Language) -> None:
+        """Build the patterns."""
+        self.names = names_of_units(language.code)
+        self.figures = figures_of(language)
+        words = self.names.words
+        exact, long = any_of(words), any_of(word for word in words if len(word) >= _LEAST)
+        end = rf"(?:(?<=[{TOUCHING}])|(?!\w))"
+        self._name = regex.compile(
+            rf"[{BLANKS}-]?+(?:(?P<name>{exact}){end}|(?P<name>{long})\w{{1,3}}+(?!\w))",
+            regex.IGNORECASE,
+        )
+        # most sentences with numbers have no units, and this takes a tenth of the time
+        scale = r"[^\W\d_]{1,15}+\.?" if language.separates_words else r"[^\W\d_]{1,4}?"
+        self._may_hold_one = re.compile(
+            rf"\d(?:[{BLANKS}]?{scale})?[{BLANKS}-]?(?:{exact})", re.IGNORECASE
+        )
+        self._anywhere = regex.compile(
+            rf"(?<![^\W\d_{TOUCHING}])(?P<name>{exact})(?:(?<=[{TOUCHING}])|(?!\w{{5}}))",
+            regex.IGNORECASE,
+        )
+        self._sign = regex.compile(
+            rf"(?<=\p{{Nd}})[{BLANKS}-]?+(?P<name>{any_of(self.names.signs)})(?!\w)"
+        )
+
+    def amounts(self, text: str) -> Iterator[Amount]:
+        """Yield the numbers that are followed by the name of a unit."""
+        if not self._may_hold_one.search(text):
+            return
+        for number in self.figures.numbers(text):
+            if match := self._name.match(text, number.end):
+                yield Amount(number, match.end(), self.names.words.get(match["name"].lower(), ""))
+
+    def units(self, text: str) -> set[str]:
+        """Return the units that a text names anywhere, or has the sign of after a number.
+
+        Kilometres per hour are also kilometres, and degrees Celsius are also degrees.
+        """
+        names = [match["name"].lower() for match in self._anywhere.finditer(text)]
+        found = {part for name in names for part in _parts(name, self.names.words)}
+        signs = [match["name"] for match in self._sign.finditer(text)]
+        return found.union(part for sign in signs for part in _parts(sign, self.names.signs))
+
+    def written(self, text: str, number: Number, unit: str) -> str:
+        """Write a number in a text of another language with the name of a unit."""
+        digits, rest = (
+            text[begin:end]
+            for begin, end in pairwise((number.begin, number.end_of_digits, number.end))
+        )
+        if len(number.values) != 1 or not _PLAIN.fullmatch(number.values[0]):
+            return self.names.written(f"{digits}{rest}", _SEVERAL, unit)
+        value = Decimal(number.values[0])
+        if rest:
+            scaled = self.figures.scales.written(number.values[0])
+            return self.names.written(scaled or f"{digits}{rest}", value, unit)
+        plain = f"{value:f}" if _LONG_WHOLE_NUMBER.search(digits) else f"{value:,f}"
+        mark, group = self.figures.marks
+        written = plain.translate({ord("."): mark, ord(","): group})
+        return self.names.written(written, value, unit)
+
+
+def _parts(name: str, units: dict[str, str]) -> Iterator[str]:
+    """Yield the units of a name, and of the names with which it begins."""
+    for at, one in enumerate(name, start=1):
+        if at == len(name) or not (one.isalnum() and name[at].isalnum()):
+            yield from filter(None, [units.get(name[:at])])
+
+
+@lru_cache(maxsize=256)
+def reader_of(language: Language) -> UnitReader:
+    """Return the names of a language; looking them up takes tens of milliseconds."""
+    return UnitReader(language)
+
+
+class UnitWords(Rule):
+    """Demands that the name of a unit after a number is translated by a name or sign of the same unit.
+
+    A unit whose name has other meanings must only not become another unit.
+    """
+
+    name = "unit_words"
+    scope = "sentence"
+    is_default = True
+
+    def __init__(self, source: Language = NEUTRAL, target: Language = NEUTRAL) -> None:
+        """Set the languages. If CLDR lacks one, nothing is demanded."""
+        self._source, self._target = source, target
+
+    @classmethod
+    def make(cls, setting: Setting) -> Self:
+        """Build the rule for both languages."""
+        return cls(*setting.languages)
+
+    def came_through(self, source: Run, translation: Run) -> bool:
+        """Check that a translation has the units of its source."""
+        wanted = self._amounts(source)
+        if not wanted:
+            return True
+        found = reader_of(self._target).units(translation.text)
+        new = found - reader_of(self._source).units(source.text)
+        return all(
+            not found.isdisjoint((amount.unit, IDIOMS.get(amount.unit)))
+            or (not new and amount.unit in _WITH_OTHER_MEANINGS)
+            for amount in wanted
+        )
+
+    def protect(self, run: Run, translation: Run) -> Run:
+        """Protect the numbers with their units, as the target language writes them."""
+        amounts = [] if self.came_through(run, translation) else self._amounts(run)
+        target = reader_of(self._target)
+        return run.protecting(
+            (
+                amount.number.begin,
+                amount.end,
+                target.written(run.text, amount.number, amount.unit),
+            )
+            for amount in amounts
+        )
+
+    def _amounts(self, run: Run) -> list[Amount]:
+        """Return the amounts with units that the target language has, too."""
+        text = run.text
+        if _DIGIT.search(text) is None:
+            return []
+        known = reader_of(self._target).names.units
+        return [
+            amount
+            for amount in reader_of(self._source).amounts(text)
+            if amount.unit in known and not run.is_protected(amount.end - 1)
+        ]
