@@ -14,6 +14,7 @@ from service.text.rules.directions import Directions
 from service.text.rules.elements import Elements
 from service.text.rules.ellipses import Ellipses
 from service.text.rules.end_marks import EndMarks
+from service.text.rules.escapes import Escapes
 from service.text.rules.letters import Letters
 from service.text.rules.names import Names
 from service.text.rules.number_words import NumberWords
@@ -46,6 +47,7 @@ ORDER: tuple[type[Rule], ...] = (
     Unread,
     Already,
     Spelling,
+    Escapes,
     Quotes,
     Ellipses,
     EndMarks,

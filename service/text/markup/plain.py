@@ -105,9 +105,12 @@ class _Gatherer:
             self._keep(gap)
 
     def _is_escape(self, index: int) -> bool:
-        """Check whether the backslash before a mark becomes a tag, not part of the text as in a_word."""
+        """Check whether the backslash before a mark becomes a tag, not part of the text as in a_word.
+
+        Before quotes, it more often belongs to a string of a program.
+        """
         previous, following = self.text[index - 2], self.text[index + 1 : index + 2]
-        return self.text[index] != "_" and not (previous.isalnum() and following.isalnum())
+        return self.text[index] not in "_\"'" and not (previous.isalnum() and following.isalnum())
 
     def _take(self, markup: str, atom: Atom) -> None:
         if atom.kind == "break" or atom.kind == "block":

@@ -34,6 +34,7 @@ PLACEHOLDERS = (
     ),
     *("<3", "• a ", "日a@", "日a@b.c", "www.日", "日a.", "日#a", "日/a"),
 )
+ESCAPES = ('\\"', "\\'", '\\"a', '\\"a\\" ', "\\'a\\\"", "a\\'b ", '\\\\\\"')
 PAIRS = ("*a* ", "**a", "~~a~~ ", "„a“ ", '"a" ', "'ab' ", "(a) ", "\u2066a\u2069", "\u2066a", "«a")
 TAGS = (
     *("</", "<a", "</a", "<b>", "</b>", "<b>a", "a</b>", "<b>a</b> ", "<b></b>", "<wbr>"),
@@ -74,7 +75,7 @@ NESTED = (
     ("{a,plural,", "}"),
 )
 DRAWN = ("-=", "=~<", "- ", "* ", "->", "<-", "!?", "/.", "@a/")
-UNITS = (*MARKS, *WORDS, *PLACEHOLDERS, *PAIRS, *TAGS, *MARKDOWN, *CELLS, *MESSAGES)
+UNITS = (*MARKS, *WORDS, *PLACEHOLDERS, *ESCAPES, *PAIRS, *TAGS, *MARKDOWN, *CELLS, *MESSAGES)
 
 
 def repeated(unit: str, length: int, before: str = "", after: str = "") -> str:

@@ -25,6 +25,7 @@ from service.text.rules import (
 from service.text.rules.already import Already
 from service.text.rules.directions import Directions
 from service.text.rules.ellipses import Ellipses
+from service.text.rules.escapes import Escapes
 from service.text.rules.names import Names
 from service.text.rules.operators import Operators
 from service.text.rules.placeholders import Placeholders
@@ -81,6 +82,7 @@ OF_SIGNS: dict[str, Rule] = {
     "scripts": Scripts(lambda _: False),
     "unread": Unread(lambda _: False),
     "spelling": Spelling(lambda _: True),
+    "escapes": Escapes(),
     "quotes": Quotes("„“‚‘"),
     "ellipses": Ellipses(),
     "slashes": Slashes(),

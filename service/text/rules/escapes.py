@@ -1,0 +1,70 @@
+r"""Keeps the quotes of strings in programs and resources escaped: It\'s, \"Save\".
+
+Without its backslash, a quote would end the string. A model loses one of the two, or takes both for a word.
+"""
+
+import re
+from collections.abc import Iterator
+
+from service.text.rules.pairs import MarkPair, as_tags
+from service.text.rules.rule import Rule
+from service.text.run import Run
+
+_QUOTE = re.compile(r"(?<!\\)(?P<backslashes>\\*+)(?P<quote>[\"'])")
+_QUOTED = re.compile(
+    r"(?<![\w\\])\\(?P<quote>[\"'])(?=\w)(?:[^\\\n]|\\(?!(?P=quote)))*+\\(?P=quote)(?!\w)"
+)
+_PLAIN = re.compile(r"(?<!\\)[\"']")
+
+
+class Escapes(Rule):
+    """Converts pairs of escaped quotes to tags; other escaped quotes are plain for the model."""
+
+    name = "escapes"
+    scope = "sentence"
+    is_default = True
+    is_of_signs = True
+
+    def prepare(self, run: Run) -> Run:
+        """Return the sentence without the backslashes before quotes."""
+        if "\\" not in run.text:
+            return run
+        run = as_tags(run, [_pair(match) for match in run.between_tags(_QUOTED.finditer)])
+        escaped = _escaped(run)
+        return run.edited(
+            [
+                (match.start(), match.end(), match["quote"])
+                for match in _quotes(run)
+                if match["quote"] in escaped
+            ]
+        )
+
+    def restore(self, source: Run, translation: Run) -> Run:
+        """Escape the quotes of the translation that are escaped in the source."""
+        if "\\" not in source.text:
+            return translation
+        escaped = _escaped(source)
+        return translation.edited_outside(
+            [
+                (*match.span(), f"\\{match[0]}")
+                for match in _PLAIN.finditer(translation.text)
+                if match[0] in escaped
+            ]
+        )
+
+
+def _quotes(run: Run) -> Iterator[re.Match[str]]:
+    """Yield the quotes outside protected parts, each with the backslashes before it."""
+    matches = run.between_tags(_QUOTE.finditer)
+    return (match for match in matches if not run.protected_between(*match.span()))
+
+
+def _escaped(run: Run) -> set[str]:
+    """Return the quotes that are never without one backslash."""
+    found = [(match["quote"], match["backslashes"] == "\\") for match in _quotes(run)]
+    return {quote for quote, _ in found} - {quote for quote, is_escaped in found if not is_escaped}
+
+
+def _pair(match: re.Match[str]) -> MarkPair:
+    mark, (first, last) = f"\\{match['quote']}", match.span()
+    return (first, first + 2, mark), (last - 2, last, mark)
