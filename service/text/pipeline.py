@@ -10,6 +10,7 @@ from service.text.rules.already import Already
 from service.text.rules.casing import Case
 from service.text.rules.clauses import Clauses
 from service.text.rules.currencies import Currencies
+from service.text.rules.dashes import Dashes
 from service.text.rules.directions import Directions
 from service.text.rules.elements import Elements
 from service.text.rules.ellipses import Ellipses
@@ -49,6 +50,7 @@ ORDER: tuple[type[Rule], ...] = (
     Spelling,
     Escapes,
     Quotes,
+    Dashes,
     Ellipses,
     EndMarks,
     Slashes,

@@ -1,4 +1,4 @@
-"""Protects words in scripts that a model cannot write."""
+"""Protects words in scripts that a model cannot write, and single letters of other scripts (symbols)."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -18,6 +18,8 @@ _MAY_HOLD_ONE = re.compile("[^\x00-\u02a9\u2010-\u2027]")
 _WORDS = regex.compile(rf"{_WORD}(?:[\t\p{{Zs}}]++{_WORD})*+")
 
 
+_MAX_WORD = 40
+_WORD_BEFORE, _WORD_BEHIND = regex.compile(r"\w++$"), regex.compile(r"\w{1,40}+")
 _PART = regex.compile(rf"[{UNSPACED}]\p{{M}}*+|[^\s{UNSPACED}]++")
 """A word, or a letter of a script without spaces."""
 
@@ -25,7 +27,8 @@ _PART = regex.compile(rf"[{UNSPACED}]\p{{M}}*+|[^\s{UNSPACED}]++")
 class Scripts(SpellingRule):
     """Protects words in other scripts that have a letter which the vocabulary lacks.
 
-    If the source language is not written in that script, the whole phrase is protected.
+    If the source language is not written in that script, the whole phrase is protected, and so is a word with
+    a single letter of it, such as α or PPARα, even if the vocabulary has the letter: models hardly know it.
     """
 
     name = "scripts"
@@ -50,11 +53,15 @@ class Scripts(SpellingRule):
         return run.protecting(span for phrase in phrases for span in self._spans(phrase))
 
     def _spans(self, phrase: regex.Match[str]) -> Iterator[tuple[int, int]]:
-        if not self._has_unknown(phrase[0]):
+        is_single = len(phrase[0]) == 1 and phrase[0].isalpha() and self._source != ""
+        is_single &= phrase[0] != phrase.string.strip()  # a symbol in a text
+        if not (is_single or self._has_unknown(phrase[0])):
             return
         script = script_of(phrase[0])
         if not (script and self._source and is_written_in(self._source, script)):
-            yield phrase.span()
+            yield _word_around(phrase) if is_single else phrase.span()
+            return
+        if not self._has_unknown(phrase[0]):
             return
         for part in _PART.finditer(phrase.string, *phrase.span()):
             if self._has_unknown(part[0]):
@@ -62,3 +69,11 @@ class Scripts(SpellingRule):
 
     def _has_unknown(self, text: str) -> bool:
         return any(character.isalpha() and not self._spells(character) for character in set(text))
+
+
+def _word_around(letter: regex.Match[str]) -> tuple[int, int]:
+    """Return the span of the word with a letter."""
+    begin, end = letter.span()
+    before = _WORD_BEFORE.search(letter.string, max(0, begin - _MAX_WORD), begin)
+    after = _WORD_BEHIND.match(letter.string, end)
+    return (before.start() if before else begin), (after.end() if after else end)

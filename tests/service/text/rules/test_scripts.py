@@ -36,6 +36,23 @@ def test_words_in_unknown_scripts_are_hidden_from_the_model(
     assert sentence.readable(seen) == text
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "seen"),
+    [
+        ("de", "Der Wert von μ ist klein.", "Der Wert von Tom ist klein."),
+        ("de", "PPARα ist ein Gen.", "Tom ist ein Gen."),
+        ("de", "Die α-Helix ist stabil.", "Die Tom-Helix ist stabil."),
+        ("de", "Das Wort λόγος ist griechisch.", "Das Wort λόγος ist griechisch."),
+        ("el", "Η τιμή ή το μ", "Η τιμή ή το μ"),
+    ],
+)
+def test_a_single_letter_of_another_script_is_a_symbol(language: str, text: str, seen: str) -> None:
+    document = take_apart(text, "text", source=profile(language), spells=everything)
+    [sentence] = document.sentences
+    assert sentence.text == seen
+    assert unchanged(document) == text
+
+
 def test_a_text_of_unknown_scripts_only_is_not_a_sentence() -> None:
     document = take_apart("Привет, как дела? 日本語", "text", spells=latin)
     assert document.sentences == []
