@@ -1,4 +1,4 @@
-r"""Splits runs at separators of cells and lines: tabs, pipes, several spaces, `\N` in subtitles."""
+r"""Splits runs at separators of cells and lines: tabs, pipes, several spaces, `\N`, `\n` and `\t`."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -19,8 +19,8 @@ _BETWEEN_CELLS = re.compile(
 )
 _LINE = re.compile(r"[^\r\n]*+(\r\n|[\r\n]|\Z)")
 _TOKEN = re.compile(r"\S++")
-_PATH = re.compile(r"[A-Za-z]:\\|\\\\|\\[^nN{]")
-_BREAK = re.compile(r"\\N|(?<!\w)\\n|\\n(?![a-z])")
+_PATH = re.compile(r"\b[A-Za-z]:\\|\\\\|\\(?![nN{]|[rt](?![a-z])|\Z)")
+_BREAK = re.compile(r"\\N|(?<!\w)\\n|\\[nrt](?![a-z])")
 
 
 def cut(run: Run) -> list[str | Run]:

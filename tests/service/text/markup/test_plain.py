@@ -200,6 +200,8 @@ def test_code_and_addresses_are_protected(text: str, kept: list[str]) -> None:
         ("{\\an8}Подожди!\\NЯ иду.", ["Подожди!", "Я иду."]),
         ("{\\i1}Halt!{\\i0} Nein", ["Halt! Nein"]),
         ("Ja!\\nich Nein\\nDoch", ["Ja!", "ich Nein", "Doch"]),
+        ("Ja:\\tNein\\r\\nDoch \\t so", ["Ja:", "Nein", "Doch ", " so"]),
+        ("Von a\\tb, .\\neu\\test und \\nu\\rho", ["Von a\\tb, .\\neu\\test und \\nu\\rho"]),
         ("C:\\Daten\\neu.txt und \\\\srv\\Neu", ["C:\\Daten\\neu.txt und \\\\srv\\Neu"]),
         (
             "1\n00:00:01,000 --> 00:00:02,500\nJa.\n- <i>Nein</i>.\n\n2\n0:03,000 --> 0:04,000\n行こう\n",
