@@ -1,32 +1,26 @@
 """The page at / and the one at /docs, in a real browser where there is one."""
 
 import re
-import shutil
-import socket
-import subprocess
-import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
 
 import httpx
 import pytest
-import uvicorn
 from fastapi import Body, FastAPI, Response
 from fastapi.responses import HTMLResponse
 
-from service.api import docs, page
+from service.api import page
 from tests.conftest import TINY_BUNDLE
-from tests.e2e.test_server import serving
-
-PAGE = Path(__file__).parents[2] / "service" / "web" / "index.html"
-BROWSER = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+from tests.e2e.browser import (
+    BROWSER,
+    PAGE,
+    blocked,
+    serving_app,
+    serving_pages,
+    serving_scripted_page,
+    visit,
 )
-
+from tests.e2e.test_server import serving
 
 Request = Annotated[dict[str, Any], Body()]
 
@@ -298,76 +292,3 @@ def test_violations_of_the_policy_are_on_the_console() -> None:
     page.add(app, "/", html, "text/html", page.policy_of("<script>2</script>"))
     with serving_app(app) as url:
         assert len(blocked(visit(url)[1])) == 2
-
-
-def visit(url: str) -> tuple[str, list[str]]:
-    """What a browser makes of a page, after its scripts have run: the elements, and the console's lines."""
-    done = subprocess.run(
-        [
-            str(BROWSER),
-            *("--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=8000"),
-            *("--enable-logging=stderr", "--v=0", "--dump-dom", url),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=True,
-    )
-    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-
-
-def blocked(console: list[str]) -> list[str]:
-    """Of the console's lines, those about the Content-Security-Policy."""
-    return [line for line in console if "Content Security Policy" in line]
-
-
-@contextmanager
-def serving_pages() -> Iterator[str]:
-    """The pages, and an interface to document; no models."""
-    app = FastAPI(docs_url=None, redoc_url=None)
-    app.post("/t", operation_id="t", description="What is to be translated.")(lambda: None)
-    page.install(app)
-    docs.install(app)
-    with serving_app(app) as url:
-        yield url
-
-
-@contextmanager
-def serving_scripted_page(script: str, translate: Callable[..., object]) -> Iterator[str]:
-    """Serve the page with a fake translation; `script` runs once the page has started."""
-    app = FastAPI()
-    language = {"code": "de", "name": "German", "targets": ["en"]}
-    other = {"code": "en", "name": "English", "targets": ["de"]}
-    settings = {"charLimit": 5000, "language": {"target": language}}
-    app.get("/languages")(lambda: [language, other])
-    app.get("/frontend/settings")(lambda: settings)
-    app.post("/translate")(translate)
-    driver = f"""<script>
-      const poll = setInterval(() => {{
-        if (!document.getElementById("source").options.length) return;
-        clearInterval(poll);
-        {script}
-      }}, 50);
-    </script>"""
-    app.get("/", response_class=HTMLResponse)(lambda: PAGE.read_text("utf-8") + driver)
-    with serving_app(app) as url:
-        yield url
-
-
-@contextmanager
-def serving_app(app: FastAPI) -> Iterator[str]:
-    """Serve `app` in a thread; gives its address."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
-        thread = threading.Thread(target=server.run, args=([listener],))
-        thread.start()
-        try:
-            for _ in range(100):
-                if server.started:
-                    break
-                time.sleep(0.05)
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join(60)
