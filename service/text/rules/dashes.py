@@ -1,4 +1,4 @@
-"""Writes en dashes without blanks as hyphens, as some models turn them into colons: 3–5, Mon–Fri."""
+"""Writes dashes without blanks as models know them: not 3–5, which some turn into 3:5, nor cold—5 degrees."""
 
 import re
 
@@ -6,6 +6,8 @@ from service.text.rules.rule import Rule
 from service.text.run import Run
 
 _DASH = "–"
+_MINUS = re.compile(r"(?<=\w)—(?=\d)")
+"""An em dash that could be read as a minus sign."""
 _BETWEEN = re.compile(rf"(?<=\w){_DASH}(?=\w)")
 _HYPHEN = re.compile(r"(?<=\w)-(?=\w)")
 _BETWEEN_WORDS = re.compile(rf"(?<=[^\W\d_]){_DASH}(?=[^\W\d_])")
@@ -14,14 +16,19 @@ _BETWEEN_DIGITS = re.compile(r"(?<=\d)-(?=\d)")
 
 
 class Dashes(Rule):
-    """Replaces such dashes, restores them, and demands that none between words is lost."""
+    """Replaces en dashes by hyphens and restores them; between words, none may be lost.
+
+    An em dash before a number gets blanks around it.
+    """
 
     name = "dashes"
     scope = "sentence"
     is_of_signs = True
 
     def prepare(self, run: Run) -> Run:
-        """Return the sentence with hyphens."""
+        """Return the sentence with hyphens for en dashes, and blanks around em dashes."""
+        if "—" in run.text:
+            run = run.edited_outside((*match.span(), " — ") for match in _MINUS.finditer(run.text))
         if _DASH not in run.text:
             return run
         return run.edited_outside((*match.span(), "-") for match in _BETWEEN.finditer(run.text))

@@ -14,6 +14,8 @@ from service.text.run import Run
         ("1914–18, a–b", "1914-18, a-b"),
         ("a – b, –5, 5–", "a – b, –5, 5–"),
         ("well-known", "well-known"),
+        ("It was cold—5 degrees.", "It was cold — 5 degrees."),
+        ("yes—no, —5, 5 — 3", "yes—no, —5, 5 — 3"),
     ],
 )
 def test_a_model_reads_hyphens(text: str, prepared: str) -> None:
