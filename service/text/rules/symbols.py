@@ -41,6 +41,7 @@ _UNSEEN = re.compile(f"(?:{_OF_TERMINALS}|[{_DIRECTION}{_CONTROL}{_NONE}{_EMPTY}
 _OF_WORD_BEFORE = "®™℠†‡"
 _KEYCAP = "[0-9#*]\ufe0f?\u20e3"
 _HEART = r"(?<!\w)<3(?!\w)"
+_ACCELERATOR = r"(?<![\s\S])&(?=[^\W\d_])"  # &File; elsewhere, it may mean "and"
 _FACE = r"(?<![\w:;=])[:;=]['^o-]?(?:\)++|\(++|[DPp|/\\])(?![\w/])"  # :-) ;) :'( =D
 _ARROW = r"(?<![-=~])(?:<?[-=~]++>++|<++[-=~]++)"  # begins once, so a long shaft is read once
 _SIGN = r"[-=~*+_<>|#^/\\&:]"
@@ -62,10 +63,11 @@ _JOINED = "[\u200d\u20e3\ufe0e\ufe0f\U000e0020-\U000e007f]"
 _OF_NUMBER = rf"[{_OF_WORD_BEFORE}©](?![\w-])(?<=(?<![\w.,·-])\d[\d.,]*[{_OF_WORD_BEFORE}©])"
 """A sign after a number; in Windows11® and 365®-users, it belongs to a word."""
 _PICTURE = rf"(?!{_OF_NUMBER})[{_PICTURES}]"
-_KINDS = (_OF_TERMINALS, _PICTURE, _BETWEEN_WORDS, _KEYCAP, _HEART, _FACE, _DRAWN)
+_KINDS = (_OF_TERMINALS, _PICTURE, _BETWEEN_WORDS, _KEYCAP, _HEART, _FACE, _ACCELERATOR, _DRAWN)
 _SYMBOL = f"(?:{'|'.join(_KINDS)}){_JOINED}*"
 _MAY_HOLD_ONE = re.compile(  # single signs between letters are common: up-to-date, and/or
-    rf"[{_PICTURES}{_EMPTY}\u200c\u200d<:;=#\u20e3~*+_>|^&/\\-](?:(?<![-~*+_>|^&/\\])|[ ]?{_SIGN})"
+    rf"[{_PICTURES}{_EMPTY}\u200c\u200d<:;=#\u20e3~*+_>|^&/\\-]"
+    rf"(?:(?<![-~*+_>|^&/\\])|[ ]?{_SIGN}|(?<=&)(?<![\s\S]&)(?=\w))"
 )
 """A fast check that rejects most texts."""
 _IS_OF_NUMBER = regex.compile(_OF_NUMBER)

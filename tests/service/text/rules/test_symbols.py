@@ -24,6 +24,9 @@ WITH_MARKS = (
         ("Das ist 😀 toll.", "Das ist toll.", [(8, "😀 ")]),
         ("Pizza 🍕 und Bier 🍺.", "Pizza und Bier.", [(6, "🍕 "), (14, " 🍺")]),
         ("👋 Hallo! 🎉 🎂 Du 👋", "Hallo! Du", [(0, "👋 "), (7, "🎉 🎂 "), (9, " 👋")]),
+        ("&Datei öffnen...", "Datei öffnen...", [(0, "&")]),
+        ("Mann &Frau, R&D, & so", "Mann &Frau, R&D, & so", []),
+        ("&1 und", "&1 und", []),
         ("gut😀schlecht", "gut schlecht", [(4, "😀 ")]),
         ("Toll!😀 Und", "Toll! Und", [(6, "😀 ")]),
         (
