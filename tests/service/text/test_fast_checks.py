@@ -23,6 +23,7 @@ from service.text.rules import (
     unread,
 )
 from service.text.rules.already import Already
+from service.text.rules.dashes import Dashes
 from service.text.rules.directions import Directions
 from service.text.rules.ellipses import Ellipses
 from service.text.rules.escapes import Escapes
@@ -85,6 +86,7 @@ OF_SIGNS: dict[str, Rule] = {
     "escapes": Escapes(),
     "quotes": Quotes("„“‚‘"),
     "ellipses": Ellipses(),
+    "dashes": Dashes(),
     "slashes": Slashes(),
     "operators": Operators(),
     "punctuation": Punctuation("en"),
