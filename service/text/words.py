@@ -1,13 +1,16 @@
 """Words, and the alignment of a sentence's words with those of its translation."""
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import regex
 from numpy.typing import NDArray
 
+BLANKS = " \u00a0\u202f"
+"""Spaces within a line."""
 Span = tuple[int, int]
 """Begin and end, in characters."""
 
@@ -139,3 +142,8 @@ def _membership(words: Sequence[Span], pieces: Sequence[Span]) -> NDArray[np.flo
         starts < np.maximum(piece_ends, piece_starts + 1)
     )
     return shares.astype(np.float32)
+
+
+def any_of(words: Iterable[str]) -> str:
+    """Return a pattern for any of these words, which matches nothing if there are none."""
+    return "|".join(map(re.escape, sorted(words, key=len, reverse=True))) or "(?!)"

@@ -2,21 +2,20 @@
 
 import re
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import regex
 
 from service.text.languages import Language, locale
+from service.text.rules.clock import Clock
 from service.text.rules.months import Months
 from service.text.rules.scales import Scales
-from service.text.words import TOUCHING
+from service.text.words import BLANKS
 
 _LETTER = r"\p{Latin}\p{Greek}\p{Cyrillic}"
 """Letters of scripts with spaces between words, in which a word with a digit is not a whole sentence."""
-BLANKS = " \u00a0\u202f"
-"""Spaces within a line."""
 _WORD = rf"[{_LETTER}]{{0,20}}+\p{{Nd}}[{_LETTER}\p{{Nd}}]*+"
 """A word with digits: 12, B2, 1990er."""
 _JOINED = rf"""(?:
@@ -68,17 +67,6 @@ _BY_MARK = {
 """Whole numbers and decimals, by the decimal mark."""
 
 
-class Time(NamedTuple):
-    """A time of day that a word or mark identifies: 2:30 pm, 17:48 Uhr, 午後2時30分."""
-
-    begin: int
-    end: int
-    written: str
-    """The 24-hour time, such as 14:30; the original text if it is invalid, or has a word but no minutes."""
-    value: str
-    """The 24-hour time, always with minutes (14:00), or the original text if it is invalid."""
-
-
 class Number(NamedTuple):
     """A number in a text; groups of digits, and words for powers of ten, are part of it."""
 
@@ -95,24 +83,8 @@ class Figures:
 
     def __init__(self, language: Language) -> None:
         """Look up the decimal mark in CLDR; if it is unknown, both dots and commas may be decimal marks."""
-        self._halves = dict.fromkeys(language.before_noon, 0) | dict.fromkeys(
-            language.after_noon, 12
-        )
-        self.clock = bool(self._halves), language.clock_marks
-        """How the language writes times of day, for comparison with another."""
-        self._marked_time = _marked_time(language) if language.clock_marks else None
+        self.clock = Clock(language)
         self._capitalizes_nouns = language.capitalizes_nouns
-        space, clock = rf"[{BLANKS}]?", r"(?<![\w.,:/])(\d{1,2})(?::(\d\d?))"
-        halves = any_of(self._halves if self.has_halves else ())
-        hours = any_of(language.hour_words)
-        self._time = re.compile(
-            rf"{clock}?{space}(?:(?:{hours}){space})?(?P<half>{halves})(?!\w)"
-            rf"|{clock}{space}(?:{hours})(?!\w)",
-            re.IGNORECASE,
-        )
-        self._half = re.compile(rf"{space}(?:{halves})(?!\w)", re.IGNORECASE)
-        self._word_of_half = re.compile(rf"(?<!\w)(?:{halves})(?!\w)", re.IGNORECASE)
-        self._after_noon = language.after_noon
         mark, group = _marks(language.code)
         self.marks = mark, group
         """The decimal mark and the mark between groups of digits, as in CLDR."""
@@ -122,49 +94,6 @@ class Figures:
         self._patterns = [_BY_MARK[mark]] if mark in _BY_MARK else list(_BY_MARK.values())
         self.scales = Scales(language, self._number)
         self.months = Months(language.code)
-
-    @property
-    def has_halves(self) -> bool:
-        """Whether the language uses the 12-hour clock, with a word after the hour."""
-        return bool(self._halves) and self._marked_time is None
-
-    def begins_with_half(self, text: str, position: int) -> bool:
-        """Check whether a word for a half of the day begins at `position`."""
-        return self._half.match(text, position) is not None
-
-    def lone_halves(self, text: str) -> list[tuple[int, int]]:
-        """Return the spans of words such as "am" and "pm" if one is of the afternoon: "am" is also a verb."""
-        matches = list(self._word_of_half.finditer(text))
-        if not any(match[0].casefold() in self._after_noon for match in matches):
-            return []
-        return [match.span() for match in matches]
-
-    def times(self, text: str) -> Iterator[Time]:
-        """Yield the times of day that a word or mark identifies."""
-        if self._marked_time:
-            yield from self._marked_times(self._marked_time, text)
-            return
-        for match in self._time.finditer(text):
-            hour, minute = int(match[1] or match[4]), match[2] or match[5]
-            earliest, latest = (1, 12) if match["half"] else (0, 24)  # no clock says 0:48 am
-            is_minute = minute is None or (len(minute) == 2 and int(minute) < 60)
-            is_valid = is_minute and earliest <= hour <= latest
-            if match["half"]:
-                hour = hour % 12 + self._halves[match["half"].casefold()]
-            value = f"{hour}:{minute or '00'}" if is_valid else match[0]
-            yield Time(*match.span(), value if minute else match[0], value)
-
-    def _marked_times(self, marked: re.Pattern[str], text: str) -> Iterator[Time]:
-        for match in marked.finditer(text):
-            half, hour = match["half"], int(match["hour"])
-            minute = 30 if match["past"] else int(match["minute"] or match["digits"] or 0)
-            is_time = half or match["past"] or match["minute"]  # 3時 may be part of 3時間
-            if not is_time or hour > 24 or minute > 59:
-                continue
-            if half and hour <= 12:
-                hour = hour % 12 + self._halves[half]
-            value = f"{hour}:{minute:02}"
-            yield Time(*match.span(), value, value)
 
     def in_digits(self, text: str, *, with_endings: bool = False) -> str:
         """Write 3 million as 3000000, and 3 000 000, too, if the language groups digits by spaces.
@@ -198,7 +127,7 @@ class Figures:
         """
         numbers: Read = []
         pieces, start = [], 0
-        for time in self.times(text):
+        for time in self.clock.times(text):
             numbers.append((time.written, [time.value]))
             pieces.append(text[start : time.begin])
             start = time.end
@@ -276,21 +205,6 @@ figures_of = lru_cache(maxsize=256)(Figures)
 """Return the figures of a language; directions and rules share them."""
 
 
-def _marked_time(language: Language) -> re.Pattern[str]:
-    """Return a pattern for times with marks after the numbers, or after words such as "pm".
-
-    Examples: 3時30分, 下午3点, 오후 3:30.
-    """
-    halves = any_of([*language.before_noon, *language.after_noon])
-    hour, minute, past, duration = (f"[{marks}]" for marks in language.clock_marks)
-    blank = f"[{BLANKS}]?"
-    return re.compile(
-        rf"(?:(?P<half>{halves}){blank}|(?<![^\W{TOUCHING}])(?<![.,:/]))(?P<hour>\d{{1,2}})"
-        rf"(?:[:：](?P<digits>\d\d)(?![:：]?\d)|{hour}"
-        rf"(?:{blank}(?P<minute>\d{{1,2}}){minute}|(?P<past>{past}))?(?!\d|{duration}))"
-    )
-
-
 def _grouped(mark: str, group: str) -> re.Pattern[str]:
     """Return a pattern for numbers with groups of digits: 1,234,567.89."""
     mark, group = re.escape(mark), re.escape(group)
@@ -301,11 +215,6 @@ def _grouped(mark: str, group: str) -> re.Pattern[str]:
 
 NOUN_COUNTS = (1, 2, 5, 1.5)
 """Numbers after which languages have different forms of a noun."""
-
-
-def any_of(words: Iterable[str]) -> str:
-    """Return a pattern for any of these words, which matches nothing if there are none."""
-    return "|".join(map(re.escape, sorted(words, key=len, reverse=True))) or "(?!)"
 
 
 def _plain(digits: str) -> str:

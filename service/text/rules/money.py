@@ -12,9 +12,9 @@ import regex
 
 from service.text.languages import Language
 from service.text.rules.currency_names import CODES, names, sign_is_first, words_between
-from service.text.rules.figures import BLANKS, Number, Read, any_of, figures_of
+from service.text.rules.figures import Number, Read, figures_of
 from service.text.run import Stretch
-from service.text.words import TOUCHING
+from service.text.words import BLANKS, TOUCHING, any_of
 
 _MARK = regex.compile(
     rf"""

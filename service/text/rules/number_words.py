@@ -7,9 +7,10 @@ from functools import lru_cache
 from typing import NamedTuple, Self
 
 from service.text.languages import NEUTRAL, Language
-from service.text.rules.figures import any_of, figures_of
+from service.text.rules.figures import figures_of
 from service.text.rules.rule import Rule, Setting
 from service.text.run import Run
+from service.text.words import any_of
 
 _LEAST = 13
 """Smaller numbers are also pronouns, articles and parts of idioms, and models know them."""

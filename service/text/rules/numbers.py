@@ -7,9 +7,10 @@ from typing import Self
 import regex
 
 from service.text.languages import NEUTRAL, Language
-from service.text.rules.figures import BLANKS, NUMBER, Figures, are_same, difference, figures_of
+from service.text.rules.figures import NUMBER, Figures, are_same, difference, figures_of
 from service.text.rules.rule import Rule, Setting
 from service.text.run import Run, Stretch
+from service.text.words import BLANKS
 
 _DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"\d+")
@@ -80,9 +81,9 @@ class Numbers(Rule):
         If the source has no digits, the translation may have some, unless the source has "am" or "pm" alone.
         """
         if _DIGIT.search(source.text) is None:
-            if not self._source.has_halves or _DIGIT.search(translation.text) is None:
+            if not self._source.clock.has_halves or _DIGIT.search(translation.text) is None:
                 return True
-            return not self._source.lone_halves(source.unprotected())
+            return not self._source.clock.lone_halves(source.unprotected())
         if _halves(self._target, translation) > _halves(self._source, source):
             return False
         text, other = source.unprotected(), translation.unprotected()
@@ -115,9 +116,9 @@ class Numbers(Rule):
     def protect(self, run: Run, translation: Run) -> Run:
         """Protect the numbers; times become 24-hour times if the languages write times differently."""
         if _DIGIT.search(run.text) is None:
-            return run.protecting(self._source.lone_halves(run.text))
-        if self._source.clock != self._target.clock:
-            run = run.protecting(time[:3] for time in self._source.times(run.text))
+            return run.protecting(self._source.clock.lone_halves(run.text))
+        if self._source.clock.notation != self._target.clock.notation:
+            run = run.protecting(time[:3] for time in self._source.clock.times(run.text))
         run = run.protecting(self._scaled(run.text))
         converted = self._converted(run.text, translation.text)
         run = run.protecting(
@@ -145,4 +146,4 @@ class Numbers(Rule):
 
 def _halves(figures: Figures, run: Run) -> int:
     """Count the protected parts that are followed by a word for a half of the day."""
-    return sum(figures.begins_with_half(run.text, part.end) for part in run.protected)
+    return sum(figures.clock.begins_with_half(run.text, part.end) for part in run.protected)

@@ -7,9 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from service.text.rules.figures import BLANKS, NUMBER
+from service.text.rules.figures import NUMBER
 from service.text.rules.rule import Rule
 from service.text.run import Run
+from service.text.words import BLANKS
 
 _BETWEEN_SPACES = "<>=+|›»·"
 """Signs that are operators only between spaces; within words, they have other meanings."""

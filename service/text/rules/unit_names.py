@@ -9,7 +9,8 @@ from babel.core import Locale
 from babel.units import format_unit
 
 from service.text.languages import locale
-from service.text.rules.figures import BLANKS, NOUN_COUNTS, any_of
+from service.text.rules.figures import NOUN_COUNTS
+from service.text.words import BLANKS, any_of
 
 _UNITS = {
     **{"g": "mass-gram", "kg": "mass-kilogram", "mg": "mass-milligram", "t": "mass-tonne"},

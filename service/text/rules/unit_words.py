@@ -10,11 +10,11 @@ from typing import NamedTuple, Self
 import regex
 
 from service.text.languages import NEUTRAL, Language
-from service.text.rules.figures import BLANKS, Number, any_of, figures_of
+from service.text.rules.figures import Number, figures_of
 from service.text.rules.rule import Rule, Setting
 from service.text.rules.unit_names import IDIOMS, names_of_units
 from service.text.run import Run
-from service.text.words import TOUCHING
+from service.text.words import BLANKS, TOUCHING, any_of
 
 _DIGIT = re.compile(r"\d")
 _PLAIN = re.compile(r"\d{1,15}(?:\.\d{1,9})?")

@@ -9,11 +9,12 @@ from typing import Self
 import regex
 
 from service.text.languages import NEUTRAL, Language
-from service.text.rules.figures import BLANKS, NUMBER
+from service.text.rules.figures import NUMBER
 from service.text.rules.primes import is_sign, signs_of
 from service.text.rules.rule import Rule, Setting
 from service.text.rules.unit_names import spelled_out
 from service.text.run import Run
+from service.text.words import BLANKS
 
 _SMALL, _LARGE = "[nµμmcdhk]", "(?:[MGTP]|[KMGT]i)"
 _OF_ANY_SIZE = "bit|J|Pa|W|Wh|Hz|cal|eV"
