@@ -8,7 +8,7 @@ from typing import Self
 
 from service.text import stand_ins
 from service.text.languages import Language
-from service.text.markup import elements, labels, plain
+from service.text.markup import elements, labels, plain, rows
 from service.text.markup.nesting import belongs, check_nesting, without_empty_elements
 from service.text.pipeline import Pipeline
 from service.text.run import Format, Run, replaced
@@ -86,10 +86,24 @@ def _parts_of_run(run: Run, splitting: Splitting, pipeline: Pipeline) -> Iterato
         check_nesting(run.tags)
         run = replace(run, tags=without_empty_elements(run.tags))
     for segment, is_sentence in _segments(run, splitting, pipeline.language):
-        if is_sentence:
-            yield from _sentence(segment, pipeline)
-        else:
+        if not is_sentence:
             yield segment.written()
+        elif segment.tags:
+            yield from _parts_of_row(segment, pipeline)
+        else:
+            yield from _sentence(segment, pipeline)
+
+
+def _parts_of_row(segment: Run, pipeline: Pipeline) -> Iterator[str | Sentence]:
+    """Yield the parts of a sentence with tags, which may be a row."""
+    for piece in rows.cut(segment):
+        if isinstance(piece, str):
+            yield piece
+        elif piece is segment:
+            yield from _sentence(piece, pipeline)
+        else:
+            for part, is_sentence in _segments(piece, "none", pipeline.language):
+                yield from _sentence(part, pipeline) if is_sentence else [part.written()]
 
 
 def _segments(run: Run, splitting: Splitting, language: Language) -> Iterator[tuple[Run, bool]]:

@@ -25,6 +25,7 @@ _FORMATTING = frozenset(
     b bdi bdo big color em font i ins mark nobr s size small span strike strong sub sup u
     """.split()  # noqa: SIM905 - reads better than a page of quotes
 )
+_LINKS = frozenset(["a", "label", "link", "url"])
 _FIRST_NAME = re.compile(r"[^\W_][\w.:-]*+")
 
 
@@ -60,6 +61,16 @@ def is_link_like(opening: str) -> bool:
     """
     name = _FIRST_NAME.search(opening)
     return opening == "[" or (name is not None and name[0].lower() not in _FORMATTING)
+
+
+def is_link(opening: str) -> bool:
+    """Check whether an element is a link, a label or an image of HTML, Markdown or a forum.
+
+    >>> [is_link(opening) for opening in ('<a href="/">', "[", "![", "[url=/]", "<abbr>", "<0>", "**")]
+    [True, True, True, True, False, False, False]
+    """
+    name = _FIRST_NAME.search(opening)
+    return opening in ("[", "![") or (name is not None and name[0].lower() in _LINKS)
 
 
 def is_only_marks(opening: str) -> bool:

@@ -64,7 +64,7 @@ def outermost(
         elif last_tag.kind == "void" and last_tag.at == end:
             last -= 1
         elif first_tag.at == 0 and last_tag.at == end:
-            closing = _closing(tags) if closing is None else closing
+            closing = close_tags(tags) if closing is None else closing
             if closing.get(first) != last - 1:
                 break
             first, last = first + 1, last - 1
@@ -74,7 +74,7 @@ def outermost(
     return raws[:first], tuple(tags[first:last]), raws[last:]
 
 
-def _closing(tags: Sequence[Tag]) -> dict[int, int]:
+def close_tags(tags: Sequence[Tag]) -> dict[int, int]:
     """Return the index of the close tag for that of each open tag."""
     opened: list[int] = []
     close_tags: dict[int, int] = {}

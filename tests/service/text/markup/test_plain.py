@@ -37,7 +37,7 @@ def sentences(text: str) -> list[str]:
 
 
 def test_the_examples_in_docstrings_are_right() -> None:
-    assert doctest.testmod(html_tags) == (0, 3)
+    assert doctest.testmod(html_tags) == (0, 4)
 
 
 @pytest.mark.parametrize(

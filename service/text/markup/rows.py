@@ -1,0 +1,72 @@
+"""Splits rows of links, so that each label stays on its link: the entries of a menu, tags, badges.
+
+In a row, all words are in elements, and at least two of these are links. As one sentence, its words would
+merge and change places. Other elements alone make no row: they may as well be the styled words of a sentence.
+Nor do links with commas: in an enumeration, words tell the meanings of their neighbours, and keep apart.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+
+import regex
+
+from service.text.markup.html_tags import is_link
+from service.text.markup.nesting import close_tags
+from service.text.run import Run, Tag
+from service.text.segmenter import has_letter
+
+_BETWEEN = regex.compile(r"(?:[\s\p{S}\ufe0f\u200d|/\\·•‧*()\[\]›»]|(?<=\s)[-–—](?=\s))*+")
+"""Blanks, separators, brackets and emoji, but neither marks of sentences nor dashes between two words."""
+_MIN_LINKS = 2
+
+
+def cut(sentence: Run) -> list[str | Run]:
+    """Return the elements of a row and what is between them, in order, or only the sentence if it is none."""
+    if sum(is_link(tag.raw) for tag in sentence.tags if tag.kind == "open") < _MIN_LINKS:
+        return [sentence]
+    tags = sentence.tags
+    edges = [(0, 0)]
+    for opening, closing in _elements(tags):
+        edges += [(opening, tags[opening].at), (closing + 1, tags[closing].at)]
+    edges.append((len(tags), len(sentence.text)))
+    parts = [
+        sentence.part(begin, end, tags[first:last])
+        for (first, begin), (last, end) in pairwise(edges)
+    ]
+    gaps, elements = parts[::2], parts[1::2]
+    if not (_are_labels(elements) and all(_BETWEEN.fullmatch(gap.unprotected()) for gap in gaps)):
+        return [sentence]
+    pieces = [part.written() if index % 2 == 0 else part for index, part in enumerate(parts)]
+    return list(filter(None, pieces))
+
+
+def _elements(tags: Sequence[Tag]) -> Iterator[tuple[int, int]]:
+    """Yield the indices of the tags of each link, and of each other element with at most one link in it."""
+    closing = close_tags(tags)
+    links = [0, *accumulate(tag.kind == "open" and is_link(tag.raw) for tag in tags)]
+    index = 0
+    while index < len(tags):
+        last = closing.get(index)
+        if last is not None and (
+            is_link(tags[index].raw) or links[last] - links[index] < _MIN_LINKS
+        ):
+            yield index, last
+            index = last
+        index += 1
+
+
+def _are_labels(elements: Sequence[Run]) -> bool:
+    """Check whether at least two elements are or have links, and the others can be labels.
+
+    An element such as the current page of a menu is no link. If it begins in lower case, it joins the links
+    to a sentence: "Anna `<i>`and`</i>` Bob".
+    """
+    labels = [element for element in elements if has_letter(element.text)]
+    linked = [
+        any(tag.kind == "open" and is_link(tag.raw) for tag in element.tags) for element in labels
+    ]
+    return sum(linked) >= _MIN_LINKS and not any(
+        label.text.lstrip()[:1].islower()
+        for label, is_linked in zip(labels, linked, strict=True)
+        if not is_linked
+    )
