@@ -50,7 +50,9 @@ _FOLLOWING = rf"[{BLANKS}–] \p{{Nd}}[{_LETTER}\p{{Nd}}]*+ {_JOINED}"
 NUMBER = regex.compile(rf"{_FIGURE} (?:{_FOLLOWING})*+", regex.VERBOSE)
 """A number that is protected as a whole, with groups of digits and ranges: DE89 3704 0044 - 9–17."""
 _DIGIT = re.compile(r"\d")
-_GROUPED = re.compile(rf"(?<![\d.,])\d{{1,3}}(?:[{BLANKS}]\d{{3}}(?!\d))++")
+_GROUPED = regex.compile(rf"(?<![\d.,])\d{{1,3}}(?:[{BLANKS}]\d{{3}}(?!\d))++")
+_UNNAMED = regex.compile(rf"(?<!(?<=\s)\p{{Lu}}\p{{L}}{{1,20}}[{BLANKS}]){_GROUPED.pattern}")
+"""Groups, not two numbers as in "Haus 4 310 €", where a language usually writes 4.310."""
 _DECIMALS = re.compile(r"(?:[.,]\d++)?")
 _BY = re.compile(r"[x×](?=[ ]?\d)")
 _FRACTION = re.compile(r"\d[.,]\d")
@@ -140,7 +142,8 @@ class Figures:
 
         With `scaled`, the value of 3 million is 3000000, otherwise 3.
         """
-        grouped = {match.start(): match.end() for match in _GROUPED.finditer(text)}
+        groups = _GROUPED if self._groups_by_blanks else _UNNAMED
+        grouped = dict(match.span() for match in groups.finditer(text))
         amounts = deque(self.scales.find(text))
         position = 0
         for match in _FIGURES.finditer(text):

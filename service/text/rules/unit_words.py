@@ -146,8 +146,13 @@ class UnitWords(Rule):
         )
 
     def protect(self, run: Run, translation: Run) -> Run:
-        """Protect the numbers with their units, as the target language writes them."""
-        amounts = [] if self.came_through(run, translation) else self._amounts(run)
+        """Protect the numbers with their units, as the target language writes them.
+
+        Also those that came through: a second attempt might lose them. What is no unit stays as it is.
+        """
+        amounts = self._amounts(run)
+        if amounts and self.came_through(run, translation):
+            amounts = [one for one in amounts if one.unit not in _WITH_OTHER_MEANINGS]
         target = reader_of(self._target)
         return run.protecting(
             (

@@ -91,7 +91,11 @@ class UnknownNames(Rule):
 
     def _lost_names(self, source: Run, translation: Run) -> set[str]:
         """Return the names that a translation lacks."""
-        words = _CAPITALIZED.findall(source.text)
+        words = [
+            match[0]
+            for match in _CAPITALIZED.finditer(source.text)
+            if not source.is_protected(match.start())
+        ]
         missing = [
             word
             for word in words

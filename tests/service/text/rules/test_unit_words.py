@@ -102,9 +102,10 @@ def test_lost_units_are_protected_as_the_target_language_writes_them(
     assert protected == [Protected(0, len(source), written)]
 
 
-def test_units_that_came_through_are_not_protected() -> None:
-    source = Run("It is 8 inches long.")
-    assert rule("en de").protect(source, Run("Es ist 8 Zoll lang.")) == source
+def test_only_certain_units_that_came_through_are_protected() -> None:
+    source = Run("Elle a 20 livres de 8 grammes.")
+    protected = rule("fr en").protect(source, Run("She has 20 books of 8 grams.")).protected
+    assert protected == [Protected(20, 29, "8 grams")]
 
 
 def test_the_unit_of_a_protected_number_is_demanded() -> None:

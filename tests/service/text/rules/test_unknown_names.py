@@ -116,6 +116,11 @@ def test_names_in_the_table_are_not_demanded() -> None:
     assert not RULE.came_through(Run("Nach Nanking"), Run("To Nanjing"))
 
 
+def test_protected_names_are_not_demanded() -> None:
+    source = Run("Das Haus von Holtkamp", protected=[Protected(13, 21, "the wood camp")])
+    assert RULE.came_through(source, Run("The house of the wood camp"))
+
+
 def test_protected_names_are_not_protected_again() -> None:
     run = Run("Holtkamp und Holtkamp", (), [Protected(0, 8)])
     assert RULE.protect(run, Run()).protected == [Protected(0, 8), Protected(13, 21)]
