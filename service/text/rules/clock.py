@@ -33,16 +33,16 @@ class Clock:
         self.notation = bool(self._halves), language.clock_marks
         """How the language writes times of day, for comparison with another."""
         self._marked_time = _marked_time(language) if language.clock_marks else None
-        space, clock = rf"[{BLANKS}]?", r"(?<![\w.,:/])(\d{1,2})(?::(\d\d?))"
+        space, hour = rf"[{BLANKS}]?", r"(?<![\w.,:/])(\d{1,2})"
         halves = any_of(self._halves if self.has_halves else ())
         hours = any_of(language.hour_words)
         self._time = re.compile(
-            rf"{clock}?{space}(?:(?:{hours}){space})?(?P<half>{halves})(?!\w)"
-            rf"|{clock}{space}(?:{hours})(?!\w)",
+            rf"{hour}(?:[:.](\d\d?))?{space}(?:(?:{hours}){space})?(?P<half>{halves})(?!\w)"
+            rf"|{hour}:(\d\d?){space}(?:{hours})(?!\w)",
             re.IGNORECASE,
         )
         self._begins_range = re.compile(
-            rf"(?<![\w.,:/])(\d{{1,2}}):([0-5]\d){space}(?:{any_of(language.range_words)}|[-–]){space}\Z",
+            rf"{hour}[:.]([0-5]\d){space}(?:{any_of(language.range_words)}|[-–]){space}\Z",
             re.IGNORECASE,
         )
         """Up to its second time, which alone has a word for the half of the day."""
