@@ -52,6 +52,8 @@ _OF_FORMAT = re.compile(
 _LINK = re.compile(r"</?a\b", re.IGNORECASE)
 _DIVIDES = re.compile(r"&|<(?!wbr\b)\w", re.IGNORECASE)
 """A void tag that separates words; comments do not, and `<wbr>` is used within words."""
+_AFTER_QUOTE = re.compile(rf"(?:[^\W{TOUCHING}]|[.,!?…])[”“\"»«](?=[^\W{TOUCHING}])")
+"""A closing quote directly before a word. Scripts without spaces have such quotes within sentences."""
 _UNSPACED = re.compile(rf"[{TOUCHING}]{{2}}")
 _ATTRIBUTE = re.compile(
     r"""([^\s/>="']++)(?:\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'>]++))?+""",
@@ -212,7 +214,7 @@ def _inline_names(stream: list[Token], kind: Kind) -> frozenset[str]:
 
 
 def _cut_between_elements(run: Run) -> list[Run]:
-    """Split a run where only tags separate two words: `</a><a>`, or `<br/>` in XML.
+    """Split a run where only tags separate two words: `</a><a>`, `”<cite>`, or `<br/>` in XML.
 
     Such words are separate on the page, like the entries of a menu. An element within a word begins after
     text. In formats for translators and of office documents, a lower-case letter continues a word.
@@ -220,9 +222,7 @@ def _cut_between_elements(run: Run) -> list[Run]:
     cuts = [
         (tag.at, index)
         for index, tag in enumerate(run.tags)
-        if run.text[max(0, tag.at - 1) : tag.at].isalnum()
-        and run.text[tag.at : tag.at + 1].isalnum()
-        and _divides(run, run.tags[max(0, index - 1)], tag)
+        if _divides(run, run.tags[max(0, index - 1)], tag)
     ]
     runs: list[Run] = []
     start = first_tag = 0
@@ -247,7 +247,13 @@ def _says_no(attributes: str) -> bool:
 
 
 def _divides(run: Run, previous: Tag, tag: Tag) -> bool:
-    """Check whether a tag between two letters or digits, with the one before it, separates words."""
+    """Check whether a tag, with the one before it, separates two words."""
+    if tag.kind == "open" and _AFTER_QUOTE.match(run.text, max(0, tag.at - 2)):
+        return not _goes_on(run, previous, tag)
+    if not (
+        run.text[max(0, tag.at - 1) : tag.at].isalnum() and run.text[tag.at : tag.at + 1].isalnum()
+    ):
+        return False
     if tag.kind == "void":
         return _DIVIDES.match(tag.raw) is not None and not _goes_on(run, tag, tag)
     is_next = previous.kind == "close" and tag.kind == "open" and previous.at == tag.at

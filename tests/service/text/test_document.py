@@ -203,6 +203,9 @@ def test_names_in_the_text_are_not_used_as_stand_ins() -> None:
         ("<p><b>Der Hund</b> <i>schläft</i>.</p>", ["Der Hund schläft."]),
         ("<p>Ein Wo<b>r</b>t</p>", ["Ein Wort"]),
         ("<p><b>Ja,</b><i>gut</i></p>", ["Ja,gut"]),
+        ("<p>“Neu!”<cite>Karel Novák</cite></p>", ["Neu!", "Karel Novák"]),
+        ("<p>„Ano“<i><b>Eva</b></i> »<b>Ne</b>«</p>", ["Ano", "Eva »Ne«"]),
+        ("<p>“你好”<b>玛丽</b></p>", ["你好玛丽"]),
     ],
 )
 def test_adjacent_elements_without_a_space_are_separate_texts(
