@@ -17,6 +17,7 @@ from service.text.rules.ellipses import Ellipses
 from service.text.rules.end_marks import EndMarks
 from service.text.rules.escapes import Escapes
 from service.text.rules.letters import Letters
+from service.text.rules.month_names import MonthNames
 from service.text.rules.names import Names
 from service.text.rules.number_words import NumberWords
 from service.text.rules.numbers import Numbers
@@ -60,6 +61,7 @@ ORDER: tuple[type[Rule], ...] = (
     UnitWords,
     Numbers,
     NumberWords,
+    MonthNames,
     Punctuation,
     Case,
     Names,
