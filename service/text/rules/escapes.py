@@ -1,6 +1,6 @@
-r"""Keeps the quotes of strings in programs and resources escaped: It\'s, \"Save\".
+r"""Keeps the quotes of strings in programs and resources escaped or doubled: It\'s, \"Save\", ""Save"".
 
-Without its backslash, a quote would end the string. A model loses one of the two, or takes both for a word.
+Otherwise, a quote would end the string. A model loses a part of such a quote, or the words in it.
 """
 
 import re
@@ -14,11 +14,13 @@ _QUOTE = re.compile(r"(?<!\\)(?P<backslashes>\\*+)(?P<quote>[\"'])")
 _QUOTED = re.compile(
     r"(?<![\w\\])\\(?P<quote>[\"'])(?=\w)(?:[^\\\n]|\\(?!(?P=quote)))*+\\(?P=quote)(?!\w)"
 )
+_LONG = re.compile(r'(?<![\w"])(?P<quote>"{2,3})(?=\w)[^"\n]++(?P=quote)(?![\w"])')
+"""Text in the quotes of CSV or of a docstring."""
 _PLAIN = re.compile(r"(?<!\\)[\"']")
 
 
 class Escapes(Rule):
-    """Converts pairs of escaped quotes to tags; other escaped quotes are plain for the model."""
+    """Converts pairs of escaped or doubled quotes to tags; other escaped quotes are plain for the model."""
 
     name = "escapes"
     scope = "sentence"
@@ -27,6 +29,8 @@ class Escapes(Rule):
 
     def prepare(self, run: Run) -> Run:
         """Return the sentence without the backslashes before quotes."""
+        if '""' in run.text:
+            run = as_tags(run, [_pair(match) for match in run.between_tags(_LONG.finditer)])
         if "\\" not in run.text:
             return run
         run = as_tags(run, [_pair(match) for match in run.between_tags(_QUOTED.finditer)])
@@ -66,5 +70,6 @@ def _escaped(run: Run) -> set[str]:
 
 
 def _pair(match: re.Match[str]) -> MarkPair:
-    mark, (first, last) = f"\\{match['quote']}", match.span()
-    return (first, first + 2, mark), (last - 2, last, mark)
+    (first, last), begin = match.span(), match.end("quote")
+    mark = match.string[first:begin]
+    return (first, begin, mark), (last - len(mark), last, mark)

@@ -20,6 +20,9 @@ from tests.service.text.pipelines import aligned, assembled, take_apart, unchang
         (r"Geht\'s, ja 'so'", r"Geht\'s, ja 'so'"),
         (r"Ein \\\"Haus und \\'so", r"Ein \\\"Haus und \\'so"),
         ("Ohne 'alle' Zeichen", "Ohne 'alle' Zeichen"),
+        ('"""Schließt die Datei."""', "Schließt die Datei."),
+        ('Sag ""Hallo"" zu mir', "Sag Hallo zu mir"),
+        ('Ein "" leerer, "einfacher"', 'Ein "" leerer, "einfacher"'),
     ],
 )
 def test_a_model_reads_escaped_quotes_without_backslashes(text: str, read: str) -> None:
@@ -52,6 +55,7 @@ def test_quotes_of_a_translation_are_escaped_as_in_its_source(
     [
         ("text", r"Klick \"Neu\" an.", r"Click \"New\" now."),
         ("html", r"<p>Klick \"Neu\" an.</p>", r"<p>Click \"New\" now.</p>"),
+        ("text", 'Klick ""Neu"" an.', 'Click ""New"" now.'),
         ("text", r"*Klick* \"Neu\" an.", r"*Click* \"New\" now."),
     ],
 )
