@@ -52,7 +52,10 @@ KINDS = {
         (?: [^{_ENDS_URL}] | \([^{_ENDS_URL}]*+\) )*
         (?: \([^{_ENDS_URL}]*+\) | [^{_ENDS_URL}{_BEHIND}] )  # not a mark after it or a bracket around it
     """,
-    "e-mail address": r"(?<![\w.+-]) [\w.+-]++ @ [\w-]++ (?:\.[\w-]++)++",
+    "e-mail address": r"""
+        (?<![\w.+-]) [\w.+-]++ @ [\w-]++ (?:\.[\w-]++)++
+        (?: :(?:[\w.~+-]++/)++ [\w.~+-]*\w )?                        # git@host.example:path/x.git
+    """,
     "account": r"""
         (?<!\w) @\w++
         (?: (?: @ | (?:-\w++)*+/(?=[a-z]) ) [\w.-]*\w )?  # @somebody@example.org, @scope/package
@@ -60,7 +63,7 @@ KINDS = {
     "hashtag": HASHTAG,
     "domain or file": rf"""
         (?<![\w.@/\\-])
-        (?: \w[\w-]++ (?:\.[\w-]{{2,64}}+)*?
+        (?: (?:[a-zA-Z]|\w[\w-]++) (?:\.[\w-]{{2,64}}+)*?
             \.(?: [a-z][a-z0-9]{{1,23}}+ | [A-Z][A-Z0-9]{{1,23}}+ )  # a.example, x.tar.gz, X.PDF
           | [a-z]\w++ (?:\.[^\W\d]\w{{1,63}}+){{2,}}                 # java.util.List
         )
@@ -128,6 +131,7 @@ KINDS = {
     """,
     "code": rf"""
         (?<![\w`]) (?P<ticks>`{{1,3}}+) [^`\n]++ (?P=ticks) (?![\w`])
+      | (?<![\w`]) (?P<word>`{{1,3}}+) [^`\s]++ (?P=word) [a-z]{{1,3}}+ (?!\w)  # `Item`s
       | (?<!`) (?P<marks>`{{1,3}}+) [^`\s{CODE_SIGNS}]*+ [{CODE_SIGNS}] [^`\s]*+ (?P=marks) (?!`)
     """,
     "entity": r"& (?: [A-Za-z]\w{1,30}+ | \#\d{1,7}+ | \#x[0-9a-fA-F]{1,6}+ ) ;",
