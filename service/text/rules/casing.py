@@ -24,7 +24,14 @@ MIN_FREQUENT_WORDS = 2
 _ENDS = (".", "!", "?", "…", ":")
 _SMALL_WORD = re.compile(r"(?<![^\W\d_])[a-z]")
 _LETTER, _WORD = re.compile(r"[^\W\d_]"), re.compile(r"[^\W\d_]+")
-_UNIT = re.compile(r"\d[ \u00a0]?[^\W\d_]{1,2}(?:/[^\W\d_]{1,2})?(?!\w)")  # 80 km/h
+_KEPT = re.compile(
+    r"""
+    \d[ \u00a0]?[^\W\d_]{1,2}(?:/[^\W\d_]{1,2})?(?!\w)  # 80 km/h
+  | (?<![\w.=])\w{2,}+(?:[.=][^\W\d]\w*+)+             # main.c, key=value, but not z.b.
+  | (?<!\w)[^\W_]*+_\w*+                               # my_file
+    """,
+    re.VERBOSE,
+)
 _CASELESS = regex.compile(r"(?V1)[\p{Lo}--\p{Latin}]")  # Latin has ª and º
 
 
@@ -76,8 +83,8 @@ def in_truecase(
         word = match.group()
         return word if keeps_acronyms and len(word) > 1 and word.isupper() else truecase(word)
 
-    units = {position for unit in _UNIT.finditer(text) for position in range(*unit.span())}
-    recased = _WORD.sub(lambda word: word[0] if word.start() in units else recase(word), text)
+    kept = {position for match in _KEPT.finditer(text) for position in range(*match.span())}
+    recased = _WORD.sub(lambda word: word[0] if word.start() in kept else recase(word), text)
     return text[:capital_end] + recased[capital_end:] if len(recased) == len(text) else text
 
 

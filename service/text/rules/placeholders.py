@@ -63,6 +63,7 @@ KINDS = {
     "hashtag": HASHTAG,
     "domain or file": rf"""
         (?<![\w.@/\\-])
+        (?:[\w-]++/)*+                                               # src/main.rs
         (?: (?:[a-zA-Z]|\w[\w-]++) (?:\.[\w-]{{2,64}}+)*?
             \.(?: [a-z][a-z0-9]{{1,23}}+ | [A-Z][A-Z0-9]{{1,23}}+ )  # a.example, x.tar.gz, X.PDF
           | [a-z]\w++ (?:\.[^\W\d]\w{{1,63}}+){{2,}}                 # java.util.List
@@ -124,6 +125,7 @@ KINDS = {
     "doubled signs": r"""
         (?<![\w@\#$]) (?P<sign>[_@\#$])(?P=sign)++ [^\W_]\w*? (?P=sign){2,}+ (?!\w)  # __name__
     """,
+    "hardware address": r"(?<![\w:]) (?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2} (?![\w:])",
     "symbol or emoji": r"""
         (?<![\w:/)])
         (?: :[a-z0-9_+-]{2,40}+:(?!\w)          # :tada:

@@ -193,6 +193,18 @@ def test_lower_case_for_the_vocabulary_follows_the_language(tokenizer: Tokenizer
     assert tokenizer.within("Iğdır", profile("tr")) in ("Iğdır", "ığdır")
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("lies main.c und my_file.c", "LIES main.c UND my_file.c"),
+        ("die option key=value und _x, max_size", "DIE OPTION key=value UND _x, max_size"),
+        ("z.b. um 5 uhr, nr.5 usw. ja", "Z.B. UM 5 UHR, NR.5 USW. JA"),
+    ],
+)
+def test_names_in_programs_keep_their_case(text: str, expected: str) -> None:
+    assert in_truecase(text, str.upper, keeps_acronyms=False) == expected
+
+
 def test_units_keep_their_case() -> None:
     text = "es fährt 80 km/h und wiegt 2 t am tag"
     assert (

@@ -102,6 +102,8 @@ def protected(text: str, language: str = "und") -> list[str]:
         ("Um magnet:?xt=urn:btih:a und Hotel:5", ["magnet:?xt=urn:btih:a"]),
         ("In /a/b?x=1&y=-z. Oder ./c/d#e, /a/b?", ["/a/b?x=1&y=-z", "./c/d#e", "/a/b"]),
         ("Öffne /suche?q=1, /a#b oder ja/nein?", ["/suche?q=1", "/a#b"]),
+        ("Lies src/main.rs, a-b/c_d/e.tar.gz, km/h und/oder src/x", ["src/main.rs", "a-b/c_d/e.tar.gz"]),
+        ("In 00:1B:44:11:3A:b7, um 12:30:45, a:b:c:d:e:f, 1:00:1B:44:11:3A:b7", ["00:1B:44:11:3A:b7"]),
     ],
 )  # fmt: skip
 def test_placeholders_are_found(text: str, found: list[str]) -> None:
