@@ -146,6 +146,23 @@ KINDS = {
     """,
 }
 """The patterns of what is protected, by kind; if two match at the same place, the first is used."""
+_ADDRESSES = re.compile(
+    "|".join(
+        f"(?:{KINDS[kind]})"
+        for kind in (
+            "URL",
+            "e-mail address",
+            "account",
+            "domain or file",
+            "path behind a variable",
+            "path",
+            "Windows path",
+        )
+    ),
+    re.VERBOSE,
+)
+_OF_PARTS = re.compile(r"[@/\\]")
+"""Addresses with one of these signs may go on with a hyphen, but not `config.json` or `example.org`."""
 _MAY_HOLD_ONE = re.compile(
     r"""
     [@#%{\[<\\$_`&:/~….+-]  # one set, which `re` finds fast; of the last three signs,
@@ -216,6 +233,25 @@ class Placeholders(Rule):
             text = _separated(text)
         run = run.protecting(match.span() for match in PLACEHOLDER.finditer(text))
         return run.protecting(self._positions(run.text)) if "$1" in run.text else run
+
+    def restore(self, source: Run, translation: Run) -> Run:
+        """Write a space for a hyphen behind an address, which would lead elsewhere: `@anna-Konto`."""
+        followed = {
+            source.text[part.begin : part.end]
+            for part in source.protected
+            if source.text.startswith("-", part.end)
+        }
+        return translation.edited_outside(
+            [
+                (part.end, part.end + 1, " ")
+                for part in translation.protected
+                if translation.text.startswith("-", part.end)
+                and translation.text[part.end + 1 : part.end + 2].isalpha()
+                and (text := translation.text[part.begin : part.end]) not in followed
+                and _OF_PARTS.search(text)
+                and _ADDRESSES.fullmatch(text)
+            ]
+        )
 
     def _positions(self, text: str) -> list[tuple[int, int]]:
         """Return the spans of $1, $2 and so on; none if one is missing or an amount: $1 to $5, $1 million."""

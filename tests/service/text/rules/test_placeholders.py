@@ -214,6 +214,35 @@ def test_a_hashtag_at_the_end_keeps_its_tags_too() -> None:
     assert document.parts[2:] == (" #<span>Pilze</span>", "</p>")
 
 
+@pytest.mark.parametrize(
+    ("source", "translation", "expected"),
+    [
+        ("Follow the @jo account.", "Folge dem @jo-Konto.", "Folge dem @jo Konto."),
+        (
+            "From a.example/b to info@a.example: mail",
+            "Von a.example/b-Seite zu info@a.example-Post",
+            "Von a.example/b Seite zu info@a.example Post",
+        ),
+        ("The ~/.bashrc file", "Die ~/.bashrc-Datei", "Die ~/.bashrc Datei"),
+        ("The https://a.example page", "Die https://a.example-Seite", "Die https://a.example Seite"),
+        ("The {a/b} file and `a/b` code", "Die {a/b}-Datei, `a/b`-Code", "Die {a/b}-Datei, `a/b`-Code"),
+        ("The config.json file", "Die config.json-Datei", "Die config.json-Datei"),
+        ("The @jo-like one", "Die @jo-artige", "Die @jo-artige"),
+        ("See @jo - now", "Siehe @jo - jetzt", "Siehe @jo - jetzt"),
+    ],
+)  # fmt: skip
+def test_no_hyphen_leads_an_address_elsewhere(source: str, translation: str, expected: str) -> None:
+    rule = Placeholders()
+    source_run, translated_run = rule.prepare(Run(source)), Run(translation)
+    for part in source_run.protected:
+        begin = translation.index(text := source_run.text[part.begin : part.end])
+        translated_run = translated_run.protecting([(begin, begin + len(text))])
+    restored = rule.restore(source_run, translated_run)
+    assert restored.text == expected
+    kept = [restored.text[one.begin : one.end] for one in restored.protected]
+    assert kept == [translation[one.begin : one.end] for one in translated_run.protected]
+
+
 @given(st.text(alphabet="ab.%{}$&;/\\_[]#@ <1", max_size=40))
 def test_a_copied_text_is_unchanged(text: str) -> None:
     assert unchanged(take_apart(text, "text")) == text
