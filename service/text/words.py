@@ -24,8 +24,10 @@ UNSPACED = (
 # `regex`, because to `re` many combining vowels and accents are not letters
 _LETTERS = rf"[^\W\u200c\u200d{UNSPACED}]+"
 _KATAKANA = "[\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f]+"
+_JOINT = r"(?:['’\u200c\u200d-]|(?<=\p{Nd})[.,:](?=\p{Nd}))"
+"""A mark within a word or number: 12.50."""
 _WORD = regex.compile(
-    rf"{_LETTERS}(?:['’\u200c\u200d-]{_LETTERS})*"
+    rf"\p{{Sc}}?{_LETTERS}(?:{_JOINT}{_LETTERS})*(?:\p{{Sc}}(?!\w))?"  # also $5, 5€
     rf"|{_KATAKANA}"
     rf"|[{UNSPACED}]\p{{M}}*+"
     rf"|[^\w\s{_UNREAD}]"  # a mark or symbol

@@ -133,7 +133,7 @@ def test_symbols_at_the_edges_need_no_alignment() -> None:
 def test_a_trademark_sign_follows_its_word() -> None:
     [sentence] = take_apart("Am 31.12.1999 ™ kam Acme® hier an.", "text").sentences
     source, target = sentence.text, "Acme arrived here on 31.12.1999."
-    links = [7, 6, 8, 0, *range(1, 6), 10]  # the source's word for each of the target's
+    links = [3, 2, 4, 0, 1, 6]  # the source's word for each of the target's
     found = sentence.translated(target, aligned(source, target, links))
     assert found.written() == "Acme® arrived here on 31.12.1999 ™."
 
