@@ -7,12 +7,17 @@ from collections.abc import Sequence
 from service.text.rules.placeholders import Placeholders
 from service.text.run import Run
 
-_ANY = re.compile(r"[\t|\\]| {3}")
+_EM, OTHER_BLANKS = "\u2003", "\u00a0\u2002\u2003"
+"""The blank as wide as three plain spaces, and those within a line that are not plain spaces."""
+_BLANK = f"[ {OTHER_BLANKS}]"
+_BETWEEN_COLUMNS = rf"{_BLANK}(?:{_BLANK}{{2,}}+|(?<={_EM}){_BLANK}?+|{_EM})"
+GAP = re.compile(_BETWEEN_COLUMNS)
+_ANY = re.compile(rf"[\t|\\]|{_BETWEEN_COLUMNS}")
 _BETWEEN_CELLS = re.compile(
-    r"""
+    rf"""
       (?<=\S)[ ]*+\t[ \t]*+  # at the beginning of a line, it is indentation
     | (?<=\S)[ ]++\|[ ]++(?=[^\s|])
-    | (?<=\S)[ ]{3,}+(?=\S)  # columns
+    | (?<=\S){_BETWEEN_COLUMNS}(?=\S)
     | ^[ ]*+\|[ ]++(?=[^\s|]) | (?<=[^\s|])[ ]++\|[ ]*+$  # around a row
     """,
     re.VERBOSE | re.MULTILINE,
@@ -28,6 +33,12 @@ def cut(run: Run) -> list[str | Run]:
     if not _ANY.search(run.text):
         return [run]
     return cut_at(run, _separators(run))
+
+
+def cut_at_gaps(run: Run) -> list[str | Run]:
+    """Split a run of HTML or XML at gaps between columns, in which not all blanks are plain spaces."""
+    gaps = [match.span() for match in GAP.finditer(run.text) if match[0].strip(" ")]
+    return cut_at(run, gaps) if gaps else [run]
 
 
 def cut_at(run: Run, places: Sequence[tuple[int, int]]) -> list[str | Run]:

@@ -6,9 +6,11 @@ Nothing is repaired or lost: if a document is malformed, so is its translation.
 import html
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from html.entities import html5
+from itertools import chain
 
+from service.text.markup.cells import cut_at_gaps
 from service.text.markup.lexer import Kind, Token, tokens
 from service.text.markup.run_builder import RunBuilder
 from service.text.rules.placeholders import code_between
@@ -28,14 +30,16 @@ _KEPT = {
 parts of a sentence (`part`); the end of a CDATA section, which is text in HTML, and carriage returns."""
 INLINE = frozenset(
     """
-    a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr q s samp small
-    span strike strong sub sup time tt u var wbr
+    a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr q rb ruby s samp
+    small span strike strong sub sup time tt u var wbr
     """.split()  # noqa: SIM905 - reads better than a page of quotes
 )
 RAW = frozenset(["script", "style", "textarea", "svg", "math", "pre"])
 """Elements that are preserved unchanged, with everything in them."""
 UNTRANSLATED = frozenset(["code", "kbd", "samp", "var", "tt"])
 """Inline elements whose text is preserved unchanged."""
+READINGS: Mapping[str, TagKind | None] = {"rt": "void", "rp": "void"}
+"""Elements with the reading of a word in front of them; each is one tag as a whole, of this kind."""
 _IN_SEGMENT: dict[str, TagKind | None] = {
     **dict.fromkeys(["g", "mrk", "pc", "hi"]),
     **{"bpt": "open", "ept": "close", "ph": "void", "it": "void"},
@@ -121,8 +125,8 @@ class _Parser:
     ) -> None:
         self.stream, self.is_escaped = stream, is_escaped
         self.format: Format = kind if is_escaped else "text"
-        self.of_segment = _segment_parts(stream, kind)
-        self.inline = _inline_names(stream, kind) | self.of_segment.keys()
+        self.tags = READINGS if kind == "html" else _segment_parts(stream)
+        self.inline = _inline_names(stream, kind) | self.tags.keys()
         self.kept = kept
         self.ends = _ends_of_elements(stream)
         self.pieces: list[str | Run] = []
@@ -133,8 +137,8 @@ class _Parser:
         token = self.stream[index]
         if token.kind == "text":
             self._add_text(token.raw)
-        elif token.kind == "open" and (kind := self.of_segment.get(token.name)):
-            end = self.ends.get(index, index + 1)
+        elif token.kind == "open" and (kind := self.tags.get(token.name)):
+            end = self.ends.get(index) or self._after_text(index + 1)
             self.builder.tag(self._raw(index, end), kind)
             return end
         elif token.kind == "open" and _is_kept(token, self.kept):
@@ -173,6 +177,10 @@ class _Parser:
                 self.builder.tag(kept[0], "void")
         self.builder.add(unescaped(markup[start:]))
 
+    def _after_text(self, index: int) -> int:
+        """Return the index after a text at `index`, if there is one: the end tag of `<rt>` may be missing."""
+        return index + any(token.kind == "text" for token in self.stream[index : index + 1])
+
     def _raw(self, start: int, end: int) -> str:
         """Return the markup of a range of tokens."""
         return "".join(token.raw for token in self.stream[start:end])
@@ -181,18 +189,16 @@ class _Parser:
         """End the run before tokens that belong to no run: a block's tag, or a whole preserved element."""
         run = self.builder.run(self.format)
         if has_letter(run.text):
-            self.pieces += _cut_between_elements(run)
+            self.pieces += chain.from_iterable(map(cut_at_gaps, _cut_between_elements(run)))
         else:
             self.pieces.append(self._raw(self.first, first))
         self.pieces.append(self._raw(first, end))
         self.first, self.builder = end, RunBuilder()
 
 
-def _segment_parts(stream: list[Token], kind: Kind) -> dict[str, TagKind | None]:
+def _segment_parts(stream: list[Token]) -> Mapping[str, TagKind | None]:
     """Return the inline elements in the segments of XLIFF and TMX, by name with prefix."""
-    if kind == "html" or not any(
-        _HAS_SEGMENTS.match(f"{_local(token.name)} {token.attributes}") for token in stream
-    ):
+    if not any(_HAS_SEGMENTS.match(f"{_local(token.name)} {token.attributes}") for token in stream):
         return {}
     names = {token.name for token in stream}
     return {name: _IN_SEGMENT[_local(name)] for name in names if _local(name) in _IN_SEGMENT}

@@ -3,7 +3,7 @@
 import re
 from typing import Literal
 
-from service.text.markup.elements import INLINE, UNTRANSLATED
+from service.text.markup.elements import INLINE, READINGS, UNTRANSLATED
 from service.text.markup.lexer import VOID
 
 _TAG = re.compile(
@@ -40,6 +40,8 @@ def kind_of(raw: str) -> Literal["text", "open", "close", "void", "block"]:
     name = _name(raw)
     if name in _BLOCKS:
         return "block"
+    if name in READINGS:
+        return "void"
     if name not in INLINE:
         return "text"
     if raw[1] == "/":
@@ -50,7 +52,7 @@ def kind_of(raw: str) -> Literal["text", "open", "close", "void", "block"]:
 def untranslated(raw: str) -> str:
     """Return the name of an element whose text is not translated, or "" for other tags."""
     name = _name(raw)
-    return name if name in UNTRANSLATED else ""
+    return name if name in UNTRANSLATED or name in READINGS else ""
 
 
 def is_link_like(opening: str) -> bool:

@@ -175,7 +175,8 @@ class _Reader:
         if event.name in ("Text", "SoftBreak"):
             return "text"
         if event.name == "InlineHtml":
-            return "protected" if is_whole else kind_of(self.text[event.first : event.last])
+            kind = kind_of(self.text[event.first : event.last])
+            return "protected" if is_whole and kind == "open" else kind
         if event.name == "Code":
             return "text" if self._is_text(event) else "protected"
         if event.of in _AROUND:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from service.text.markup import elements, markdown, messages, paired, subtitles
-from service.text.markup.cells import cut
+from service.text.markup.cells import GAP, OTHER_BLANKS, cut
 from service.text.markup.markdown import Atom
 from service.text.markup.marks import as_emphasis
 from service.text.markup.nesting import MAX_NESTING, depth
@@ -71,7 +71,9 @@ def _parse(text: str) -> list[str | Run]:
 
 def _has_signs(text: str) -> bool:
     """Check whether a text has signs that those without markup rarely have, except at its beginning."""
-    return bool(_MARK.search(text) or _COLUMNS in text or _OF_WIKI in text or _LINE.search(text))
+    if _MARK.search(text) or _COLUMNS in text or _OF_WIKI in text or _LINE.search(text):
+        return True
+    return any(blank in text for blank in OTHER_BLANKS) and GAP.search(text) is not None
 
 
 class _Gatherer:

@@ -188,6 +188,50 @@ def test_code_in_segments_of_tmx_and_xliff_is_kept() -> None:
     assert sentence.text == "Ein kursives Wort!"
 
 
+@pytest.mark.parametrize(
+    ("html", "sentences"),
+    [
+        ("<p>Das Wort <ruby>漢字<rt>kanji</rt></ruby> ist da.</p>", ["Das Wort 漢字 ist da."]),
+        (
+            "<p>Ein <ruby>Haus<rp>(</rp><rt>ie</rt><rp>)</rp></ruby>!</p>",
+            ["Ein Haus!"],
+        ),
+        ("<p>In <ruby>東<rt>to</rt>京<rt>kyo</rt></ruby> oft</p>", ["In 東京 oft"]),
+        ("<p>Das <ruby>君達<rt>kimi</ruby> da</p>", ["Das 君達 da"]),
+        ("<p>Das <ruby>君達<rp>(<rt>kimi<rp>)</ruby> da</p>", ["Das 君達 da"]),
+    ],
+)
+def test_the_reading_of_a_word_is_kept(html: str, sentences: list[str]) -> None:
+    document = take_apart(html, "html", "sentences")
+    assert [one.text for one in document.sentences] == sentences
+    assert unchanged(document) == html
+    [sentence] = take_apart("Das Wort <ruby>漢字<rt>kanji</rt></ruby> da", "text").sentences
+    assert sentence.text == "Das Wort 漢字 da"
+
+
+@pytest.mark.parametrize("form", ["html", "text"])
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("Name\u2003Ort", ["Name", "Ort"]),
+        ("Name \u2003Ort", ["Name", "Ort"]),
+        ("Name \u00a0 Ort", ["Name", "Ort"]),
+        ("Name\u00a0\u00a0\u00a0Ort", ["Name", "Ort"]),
+        ("Der\u00a0 Hund", ["Der\u00a0 Hund"]),
+        ("10\u00a0km weit", ["10\u00a0km weit"]),
+    ],
+)
+def test_wide_gaps_are_between_columns(text: str, sentences: list[str], form: Format) -> None:
+    document = take_apart(text, form)
+    assert [one.text for one in document.sentences] == sentences
+    assert unchanged(document) == text.replace("\u00a0", "&#160;" if form == "html" else "\u00a0")
+
+
+def test_plain_spaces_in_html_are_no_gap() -> None:
+    [sentence] = take_apart("<p>Der    Hund</p>", "html").sentences
+    assert sentence.text == "Der    Hund"
+
+
 def test_names_in_the_text_are_not_used_as_stand_ins() -> None:
     [sentence] = take_apart("Tom sieht {name}.", "text").sentences
     assert sentence.text.count("Tom") == 1
