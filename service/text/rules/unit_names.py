@@ -22,6 +22,10 @@ _UNITS = {
     **{"MW": "power-megawatt", "kWh": "energy-kilowatt-hour", "V": "electric-volt"},
     **{"Hz": "frequency-hertz", "KB": "digital-kilobyte", "MB": "digital-megabyte"},
     **{"GB": "digital-gigabyte", "TB": "digital-terabyte"},
+    **{"gal": "volume-gallon", "qt": "volume-quart", "oz": "mass-ounce"},
+    **dict.fromkeys(["lb", "lbs"], "mass-pound"),
+    **{"ft": "length-foot", "yd": "length-yard", "in": "length-inch"},
+    **{"mph": "speed-mile-per-hour", "°C": "temperature-celsius", "°F": "temperature-fahrenheit"},
     **{'"': "length-inch", "″": "length-inch", "'": "length-foot", "′": "length-foot"},
 }
 """CLDR's names of the most common units."""

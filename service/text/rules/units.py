@@ -20,9 +20,9 @@ _SMALL, _LARGE = "[nµμmcdhk]", "(?:[MGTP]|[KMGT]i)"
 _OF_ANY_SIZE = "bit|J|Pa|W|Wh|Hz|cal|eV"
 _SYMBOL = (
     rf"(?:{_SMALL}?(?:g|l|L|m|N|V|VA|{_OF_ANY_SIZE})|{_LARGE}(?:B|{_OF_ANY_SIZE})|{_SMALL}[AB]"
-    rf"|K[Bb]|t|dB|h|min|[nµμm]?s)[²³]?"
+    rf"|K[Bb]|t|dB|h|min|[nµμm]?s|°[CF]|gal|oz|lbs?|qt|ft|yd|mph|in(?=\.))[²³]?"
 )
-"""Not those that are also words: dag, dal, pm, bar, ha, TV, TL, and A at the beginning of a title."""
+"""Not those that are also words: dag, dal, pm, bar, ha, mi, in, TV, TL, and A at the beginning of a title."""
 _IS_NO_TIME = (
     r"(?!(?:h|min|s)\b)"  # between languages, units of time differ, unless they are divisors
 )

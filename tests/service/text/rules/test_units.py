@@ -31,6 +31,11 @@ RULE = Units(profile("pl"), profile("fr"))
         ("12 in 5 am 3 A-B", "12 dans 5 le matin 3", True),
         ("Bieg 100 m-owy", "La course de cent mètres", True),
         ("Ma 200g.", "Il a 200 fleurs.", True),
+        ("Ma 12 gal.", "Il a 12 Gall.", False),
+        ("Ma 12 lbs.", "Il a 12 vies.", False),
+        ("Ma 8 oz i 5 ft.", "Il a 8 oz et 5 ft.", True),
+        ("Jest 70 °F, 5 mph.", "Il fait 70 °F, 5 mpf.", False),
+        ("Ma 12 in.", "Il a 12.", False),
     ],
 )
 def test_the_symbol_of_a_unit_must_be_in_the_translation(
@@ -46,6 +51,7 @@ def test_the_symbol_of_a_unit_must_be_in_the_translation(
         ("en de", "There are 3 bar stools.", "Es gibt 3 Barhocker."),
         ("en de", "Chapter 3 A New Hope", "Kapitel 3 Eine neue Hoffnung"),
         ("en de", "Add 5 fl oz.", "150 ml dazugeben."),
+        ("en de", "There are 3 in the box.", "In der Schachtel sind 3."),
         ("en de", "We have 3 TV sets.", "Wir haben 3 Fernseher."),
         ("tr en", "Fiyatı 5 TL.", "It costs 5 lira."),
         ("it en", "Nel 2014 ha vinto.", "In 2014 she won."),
@@ -71,6 +77,12 @@ def test_words_that_look_like_symbols_may_be_translated(
         ("en de", "a 20 km hike", "eine 20-Kilometer-Wanderung"),
         ("en pl", "5 kg and 120 m²", "5 kilogramów i 120 metrów kwadratowych"),
         ("en fi", "It is 5 km away.", "Se on 5 kilometrin päässä."),
+        ("en de", "12 gal. of milk", "12 Gallonen Milch"),
+        ("en de", "12 lbs. of milk", "12 Pfund Milch"),
+        ("en de", "8 oz of milk", "8 Unzen Milch"),
+        ("en de", "6 ft tall", "6 Fuß groß"),
+        ("en de", "12 in. wide", "12 Zoll breit"),
+        ("de en", "60 mph", "60 miles per hour"),
         ("de fr", "5 GB Speicher", "5 gigaoctets de mémoire"),
     ],
 )
