@@ -19,6 +19,7 @@ from service.text.rules.escapes import Escapes
 from service.text.rules.letters import Letters
 from service.text.rules.month_names import MonthNames
 from service.text.rules.names import Names
+from service.text.rules.number_labels import NumberLabels
 from service.text.rules.number_words import NumberWords
 from service.text.rules.numbers import Numbers
 from service.text.rules.operators import Operators
@@ -59,6 +60,7 @@ ORDER: tuple[type[Rule], ...] = (
     Currencies,
     Units,
     UnitWords,
+    NumberLabels,
     Numbers,
     NumberWords,
     MonthNames,

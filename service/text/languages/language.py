@@ -35,6 +35,7 @@ Abbreviations = Annotated[frozenset[str], BeforeValidator(_abbreviations)]
 Words = Annotated[frozenset[str], BeforeValidator(_words)]
 Numerals = Annotated[tuple[()] | tuple[tuple[str, ...], ...], BeforeValidator(_numerals)]
 Links = Annotated[tuple[str, ...], BeforeValidator(_tuple)]
+Labels = dict[str, Links]
 ClockMarks = Annotated[tuple[()] | tuple[str, str, str, str], BeforeValidator(_tuple)]
 Marks = Annotated[str, Field(pattern=r"^[^\s\w]*$")]
 
@@ -101,6 +102,8 @@ class Language:
     """What may stand between the parts of a larger number: zwei""tausend, two" "hundred" and "one."""
     range_words: Words = frozenset()
     """Words between the two numbers of a range: 5 to 10."""
+    number_labels: Labels = Field(default_factory=dict)
+    """Abbreviations and words in front of a number, by what they mean, the most common one first: No. 5."""
     compound_links: Links = ()
     """Possible links between the parts of a compound word: "", s (Gast-haus, Amt-s-gericht)."""
     noun_endings: Links = ("s", "es")
@@ -133,7 +136,10 @@ class Language:
     @cached_property
     def abbreviations(self) -> dict[str, Kind]:
         """The kind of each abbreviation."""
-        kinds: dict[str, Kind] = dict.fromkeys(self.final_abbreviations, "final")
+        labels = (label for labels in self.number_labels.values() for label in labels)
+        dotted = (label.removesuffix(".") for label in labels if label.endswith("."))
+        kinds: dict[str, Kind] = dict.fromkeys(map(str.casefold, dotted), "final")
+        kinds |= dict.fromkeys(self.final_abbreviations, "final")
         kinds |= dict.fromkeys(self.unit_abbreviations, "unit")
         return kinds | dict.fromkeys(self.inner_abbreviations, "inner")
 

@@ -25,6 +25,8 @@ def sentences(text: str, code: str = "und") -> list[str]:
         ("en", "I am 30. “You are 25.”", ["I am 30.", "“You are 25.”"]),
         ("en", "No. 5 is at max. 3 km/h. No. Why?", ["No. 5 is at max. 3 km/h.", "No.", "Why?"]),
         ("de", "Hauptstr. 5, Art. 7 gilt.", ["Hauptstr. 5, Art. 7 gilt."]),
+        ("de", "Aus Tab. 3 folgt Abschn. 5.", ["Aus Tab. 3 folgt Abschn. 5."]),
+        ("en", "See Ch. 4 and Chap. 5.", ["See Ch. 4 and Chap. 5."]),
         ("de", "Im 2. Weltkrieg, am 10. 5. 1940.", ["Im 2. Weltkrieg, am 10. 5. 1940."]),
         ("de", "Dr. Müller sagte z. B. nichts.", ["Dr. Müller sagte z. B. nichts."]),
         (
