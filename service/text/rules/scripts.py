@@ -19,6 +19,8 @@ _WORDS = regex.compile(rf"{_WORD}(?:[\t\p{{Zs}}]++{_WORD})*+")
 
 
 _MAX_WORD = 40
+_SPACED_LETTER = regex.compile(rf"(?![{UNSPACED}])\p{{L}}")
+"""One letter of a script with spaces between words; in others, one letter may be a word."""
 _WORD_BEFORE, _WORD_BEHIND = regex.compile(r"\w++$"), regex.compile(r"\w{1,40}+")
 _PART = regex.compile(rf"[{UNSPACED}]\p{{M}}*+|[^\s{UNSPACED}]++")
 """A word, or a letter of a script without spaces."""
@@ -53,7 +55,7 @@ class Scripts(SpellingRule):
         return run.protecting(span for phrase in phrases for span in self._spans(phrase))
 
     def _spans(self, phrase: regex.Match[str]) -> Iterator[tuple[int, int]]:
-        is_single = len(phrase[0]) == 1 and phrase[0].isalpha() and self._source != ""
+        is_single = _SPACED_LETTER.fullmatch(phrase[0]) is not None and self._source != ""
         is_single &= phrase[0] != phrase.string.strip()  # a symbol in a text
         if not (is_single or self._has_unknown(phrase[0])):
             return
