@@ -20,7 +20,8 @@ _SMALL, _LARGE = "[nµμmcdhk]", "(?:[MGTP]|[KMGT]i)"
 _OF_ANY_SIZE = "bit|J|Pa|W|Wh|Hz|cal|eV"
 _SYMBOL = (
     rf"(?:{_SMALL}?(?:g|l|L|m|N|V|VA|{_OF_ANY_SIZE})|{_LARGE}(?:B|{_OF_ANY_SIZE})|{_SMALL}[AB]"
-    rf"|K[Bb]|t|dB|h|min|[nµμm]?s|°[CF]|gal|oz|lbs?|qt|ft|yd|mph|in(?=\.))[²³]?"
+    rf"|K[Bb]|t|dB|h|min|[nµμm]?s|°[CF]|gal|oz|lbs?|qt|ft|yd|mph|in(?=\.)"
+    rf"|pp[mb]|rpm|psi|dpi|fps)[²³]?"
 )
 """Not those that are also words: dag, dal, pm, bar, ha, mi, in, TV, TL, and A at the beginning of a title."""
 _IS_NO_TIME = (
@@ -28,20 +29,20 @@ _IS_NO_TIME = (
 )
 _QUOTIENT = rf"(?<symbol>{_SYMBOL}(?:/{_SYMBOL})?)(?!\w|/\p{{L}})"
 _UNIT = regex.compile(
-    rf"(?<=\p{{Nd}})[{BLANKS}]{_IS_NO_TIME}{_QUOTIENT}(?![-'’])"  # not 2014 l'Italia
+    rf"(?<=\p{{Nd}})(?:[{BLANKS}]|(?=\p{{L}}{{2}})){_IS_NO_TIME}{_QUOTIENT}(?![-'’])"  # not 2014 l'Italia
 )
-_WRITTEN = regex.compile(rf"(?<=\p{{Nd}})[{BLANKS}]?+{_IS_NO_TIME}{_QUOTIENT}")
-"""A symbol in a translation, which may have an ending: 5 km-re."""
+_WRITTEN = regex.compile(rf"(?<=\p{{Nd}})[{BLANKS}-]?+{_IS_NO_TIME}{_QUOTIENT}")
+"""A symbol in a translation, which may have an ending or be part of a compound: 5 km-re, 25-mm-Kanone."""
 
-_MAY_HOLD_ONE = regex.compile(rf"\p{{Nd}}[{BLANKS}]|\P{{nt=None}}[\"'″′]")
+_MAY_HOLD_ONE = regex.compile(rf"\p{{Nd}}[{BLANKS}\p{{L}}]|\P{{nt=None}}[\"'″′]")
 """A fast check: most sentences have no such number, nor a mark behind a digit or a numeral such as ½."""
 
 
 class Units(Rule):
     """Demands that the symbols of units are preserved, between languages in Latin script.
 
-    Other languages have their own: 5 км. Without a space, a symbol is part of the number, except for those of
-    inches, feet and minutes.
+    Other languages have their own: 5 км. Without a space, a symbol of one character is part of the number,
+    except for those of inches, feet and minutes.
     """
 
     name = "units"

@@ -36,6 +36,11 @@ RULE = Units(profile("pl"), profile("fr"))
         ("Ma 8 oz i 5 ft.", "Il a 8 oz et 5 ft.", True),
         ("Jest 70 °F, 5 mph.", "Il fait 70 °F, 5 mpf.", False),
         ("Ma 12 in.", "Il a 12.", False),
+        ("Jest 420 ppm.", "Il est 420 heures.", False),
+        ("Robi 1200 rpm.", "Il fait 1200 rpm.", True),
+        ("Ma 15ft.", "Il a 15.", False),
+        ("Ma 15ft i 29kcal.", "Il a 15 ft et 29 kcal.", True),
+        ("Działo 25mm", "Le canon de 25-mm", True),
     ],
 )
 def test_the_symbol_of_a_unit_must_be_in_the_translation(
