@@ -13,7 +13,7 @@ from service.engine.runner import OnnxModelRunner, cuda_is_usable, runners_for
 from service.engine.single_sequence import runner_for_one
 from service.engine.turns import Turns
 from service.engine.types import Device, DeviceChoice, Floats, SpecialIds
-from service.errors import BundleError
+from service.errors import BundleError, reason
 from service.models.bundle import Bundle, Precision, PrecisionChoice
 from service.models.observer import Observer
 from service.models.proof import (
@@ -257,6 +257,4 @@ def _start(model: ServedModel, runner: OnnxModelRunner, special: SpecialIds) -> 
 
 def _described(error: Exception) -> str:
     """Return an error's type and, if there is one, its message."""
-    if isinstance(error, MemoryError):
-        return "out of memory"
-    return f"{type(error).__name__}: {error}".removesuffix(": ")
+    return f"{type(error).__name__}: {error}" if str(error) else reason(error)

@@ -149,3 +149,8 @@ def _membership(words: Sequence[Span], pieces: Sequence[Span]) -> NDArray[np.flo
 def any_of(words: Iterable[str]) -> str:
     """Return a pattern for any of these words, which matches nothing if there are none."""
     return "|".join(map(re.escape, sorted(words, key=len, reverse=True))) or "(?!)"
+
+
+def code_between(opening: str, closing: str) -> str:
+    """Return a pattern of code between two patterns, without a `<` that may begin a tag."""
+    return rf"{opening}(?:(?!{opening}|{closing}|<[a-zA-Z/!?])[\s\S])*+{closing}"

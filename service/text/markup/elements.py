@@ -13,10 +13,9 @@ from itertools import chain
 from service.text.markup.cells import cut_at_gaps
 from service.text.markup.lexer import Kind, Token, tokens
 from service.text.markup.run_builder import RunBuilder
-from service.text.rules.placeholders import code_between
 from service.text.run import Format, Run, Tag, TagKind
 from service.text.segmenter import has_letter
-from service.text.words import TOUCHING
+from service.text.words import TOUCHING, code_between
 
 _LONG_NUMBER = re.compile(r"(?<=&#)[0-9]{8,}")
 _TEMPLATES = ("<%", "%>"), (r"\{%", r"%\}"), (r"\{\{", r"\}\}")

@@ -10,7 +10,7 @@ import regex
 
 from service.text.languages import Language, locale
 from service.text.rules.clock import Clock
-from service.text.rules.months import Months
+from service.text.rules.months import months_of
 from service.text.rules.scales import Scales
 from service.text.words import BLANKS
 
@@ -95,7 +95,7 @@ class Figures:
         self._arabic = str.maketrans("٫٬", ",." if mark == "," else ".,")
         self._patterns = [_BY_MARK[mark]] if mark in _BY_MARK else list(_BY_MARK.values())
         self.scales = Scales(language, self._number)
-        self.months = Months(language.code)
+        self.months = months_of(language.code)
 
     def in_digits(self, text: str, *, with_endings: bool = False) -> str:
         """Write 3 million as 3000000, and 3 000 000, too, if the language groups digits by spaces.

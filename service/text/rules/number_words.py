@@ -91,7 +91,7 @@ class Numerals:
 
     def _is_noun(self, text: str, begin: int) -> bool:
         """Check for a capital within a sentence: Anfang Dreißig."""
-        return self._capitalizes_nouns and text[:begin].rstrip() != "" and text[begin].isupper()
+        return self._capitalizes_nouns and text[begin].isupper() and text[:begin].strip() != ""
 
     def has_word_with(self, value: int, text: str) -> bool:
         """Check for a word that begins with a number below 100: twenties, siebzehnjährig, zwanzigste."""

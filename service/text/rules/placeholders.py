@@ -15,7 +15,7 @@ from service.text.languages import NEUTRAL, Language
 from service.text.rules.figures import figures_of
 from service.text.rules.rule import Parameters, Rule, Setting
 from service.text.run import Run
-from service.text.words import TOUCHING
+from service.text.words import TOUCHING, code_between
 
 HASHTAG = r"(?<![\w&])\#\w*[^\W\d_]\w*"
 CODE_SIGNS = r"={}\\|<>()"
@@ -38,11 +38,6 @@ _MEDIA_SUBTYPES = (  # those that are most common, and others with a mark or dig
     r"|mpeg|ogg|opus|aac|flac|wav|webm|quicktime|json|pdf|zip|gzip|yaml|wasm|msword|rtf"
     r"|woff|ttf|otf|[a-z]++\d[a-z\d]*+"
 )
-
-
-def code_between(opening: str, closing: str) -> str:
-    """Return a pattern of code between two patterns, without a `<` that may begin a tag."""
-    return rf"{opening}(?:(?!{opening}|{closing}|<[a-zA-Z/!?])[\s\S])*+{closing}"
 
 
 # possessive quantifiers and lookbehinds, so that a long word is not tried from each of its letters

@@ -76,7 +76,23 @@ NESTED = (
     ("{a,plural,", "}"),
 )
 DRAWN = ("-=", "=~<", "- ", "* ", "->", "<-", "!?", "/.", "@a/")
-UNITS = (*MARKS, *WORDS, *PLACEHOLDERS, *ESCAPES, *PAIRS, *TAGS, *MARKDOWN, *CELLS, *MESSAGES)
+NUMBERS = (
+    *(
+        "zwanzig ",
+        "Zwanzig, ",
+        "hundert",
+        "ein",
+        "zweiund",
+        "twenty-",
+        "one hundred and ",
+        "thousand ",
+    ),
+    *("1 Mai ", "Mai 1, ", "1:30 to ", "4.30 pm ", "a–", "1–", "a—1", '""a"" ', '"""a '),
+)
+UNITS = (
+    *(*MARKS, *WORDS, *PLACEHOLDERS, *ESCAPES, *PAIRS, *TAGS),
+    *(*MARKDOWN, *CELLS, *MESSAGES, *NUMBERS),
+)
 
 
 def repeated(unit: str, length: int, before: str = "", after: str = "") -> str:

@@ -24,9 +24,13 @@ from service.text.markup import lexer
 from service.text.rules import casing
 from service.text.rules.clauses import Clauses
 from service.text.rules.currencies import Currencies
+from service.text.rules.dashes import Dashes
 from service.text.rules.ellipses import Ellipses
 from service.text.rules.end_marks import EndMarks
+from service.text.rules.escapes import Escapes
+from service.text.rules.month_names import MonthNames
 from service.text.rules.names import Names
+from service.text.rules.number_words import NumberWords
 from service.text.rules.numbers import Numbers
 from service.text.rules.operators import Operators
 from service.text.rules.placeholders import Placeholders
@@ -62,6 +66,8 @@ DETECTOR, CERTAINTY = Detector(["de", "en"]), Certainty("en", "de")
 WORDS = SingleWords({"a": "b"})
 UNKNOWN = UnknownNames(KnownWords((), ["abab", "aaaa"], ["", "a"]))
 UNIT_WORDS = UnitWords(profile("de"), profile("en"))
+NUMBER_WORDS = NumberWords(profile("de"), profile("en"))
+MONTH_NAMES = MonthNames("de", "en")
 RESTORED = [StandIn(name, "x", "x") for name in stand_ins.NAMES]
 MANIFEST = BUNDLE.manifest.model_copy(
     update={
@@ -128,6 +134,10 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "operators": lambda text: Operators().protect(Run(text), Run()),
     "currencies": lambda text: Currencies(profile("de"), profile("en")).protect(Run(text), Run()),
     "unit words": lambda text: UNIT_WORDS.protect(Run(text), Run(text)),
+    "number words": lambda text: NUMBER_WORDS.came_through(Run(text), Run(text)),
+    "month names": lambda text: MONTH_NAMES.came_through(Run(text), Run(text)),
+    "dashes": lambda text: Dashes().restore(Run(text), Dashes().prepare(Run(text))),
+    "escapes": lambda text: Escapes().restore(Run(text), Escapes().prepare(Run(text))),
     "numbers came through": lambda text: Numbers().came_through(Run(text), Run(text)),
     "slashes": lambda text: Slashes().restore(Run(text), Slashes().prepare(Run(text))),
     "stand-ins": lambda text: stand_ins.came_through(text, RESTORED),
