@@ -13,11 +13,13 @@ _DIGITS = re.compile(r"\d{1,2}+(?!\d)")
 
 
 class MonthNames(Rule):
-    """Demands the months of dates, by name or number."""
+    """Demands the months of dates, by name or number.
+
+    For models that need it, as CLDR lacks cases in which other languages have months: v květnu 2020.
+    """
 
     name = "month_names"
     scope = "sentence"
-    is_default = True
 
     def __init__(self, source: str = "", target: str = "") -> None:
         """Set the codes of both languages; if CLDR has no months of the target, nothing is demanded."""
