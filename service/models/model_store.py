@@ -4,12 +4,14 @@ import gc
 import logging
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum, auto
 
 from service.engine.config import EngineConfig
 from service.engine.cores import available_cores
 from service.engine.process_memory import trim
+from service.engine.stalls import StallDetector
 from service.engine.turns import Turns
 from service.errors import BundleError, NotReadyError
 from service.models.bundle import Bundle, load
@@ -25,6 +27,12 @@ logger = logging.getLogger(__name__)
 
 GRACE_SECONDS = 1.0
 """Time before a replaced set is drained, as a request may have got it and not started yet."""
+MAX_LOAD_SECONDS = 600.0
+"""Time limit for loading one model, or for checking the bundles of the folder.
+
+A load may hang: on a disk that does not answer, or because a new thread died for lack of memory before it
+reported that it runs.
+"""
 
 
 class Stage(Enum):
@@ -41,7 +49,11 @@ class ModelStore:
     """Holds the current models. `load` and `stop` are slow: call them outside the event loop."""
 
     def __init__(
-        self, settings: ModelSettings, observer: Observer, drain_seconds: float = 60.0
+        self,
+        settings: ModelSettings,
+        observer: Observer,
+        drain_seconds: float = 60.0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Load nothing yet; replaced models get `drain_seconds` to finish their requests."""
         self.settings, self.observer, self.drain_seconds = settings, observer, drain_seconds
@@ -53,6 +65,7 @@ class ModelStore:
         self.has_hung = False
         """Whether a thread hangs, which would keep the interpreter from exiting."""
         self._changing = threading.Lock()
+        self._watch = StallDetector(clock)
 
     def get(self) -> ModelSet:
         """Return the current models.
@@ -74,6 +87,17 @@ class ModelStore:
     def is_loading(self) -> bool:
         """Whether a thread is loading models; `stop` leaves it behind if these are the first ones."""
         return self._changing.locked()
+
+    def check(self) -> str | None:
+        """Return why the models cannot be served or replaced any more, or None. Call about once a second."""
+        models = self.current
+        if models is not None and not models.check():
+            return models.failure or "an engine has failed"
+        name, seconds = self._watch.longest()
+        if seconds < MAX_LOAD_SECONDS:
+            return None
+        self.has_hung = True
+        return f"{name} has not ended for {seconds:.0f} s"
 
     @property
     def expected_wait(self) -> float | None:
@@ -104,21 +128,21 @@ class ModelStore:
         """
         if not self._changing.acquire(blocking=False):
             raise NotReadyError("the models are already being loaded")
-        try:
-            if self.is_stopping:
-                raise NotReadyError("the service is stopping")
-            loaded = self._start_all()
-            if self.stage is Stage.REFUSING:
-                self.has_hung |= not self._finish(loaded, 0.0)
-                raise NotReadyError("the service is stopping")
-            previous, self.current = self.current, loaded
-        finally:
-            self._changing.release()
-        self._log_models(loaded)
-        if previous is not None:
-            threading.Thread(
-                target=self._retire, args=([previous], GRACE_SECONDS), name="retire"
-            ).start()
+        with self._watch.busy("the loading of models"):
+            try:
+                if self.is_stopping:
+                    raise NotReadyError("the service is stopping")
+                loaded = self._start_all()
+                if self.stage is Stage.REFUSING:
+                    self.has_hung |= not self._finish(loaded, 0.0)
+                    raise NotReadyError("the service is stopping")
+                previous, self.current = self.current, loaded
+            finally:
+                self._changing.release()
+            self._log_models(loaded)
+            if previous is not None:
+                leaving = ([previous], GRACE_SECONDS)
+                threading.Thread(target=self._retire, args=leaving, name="retire").start()
         return loaded
 
     def announce_stop(self) -> None:
@@ -134,8 +158,9 @@ class ModelStore:
         """Abort all requests that are still in progress, and close the models."""
         self.refuse_new()
         closed = self._pool is None or self._pool.close()  # first, as it also ends a preload
-        # wait for a reload in progress, but not for the first load, which serves no requests
-        seconds = 0.0 if self.current is None else self.drain_seconds + GRACE_SECONDS
+        # wait for a reload in progress, unless it hangs, but not for the first load, which serves no requests
+        can_wait = self.current is not None and not self.has_hung
+        seconds = self.drain_seconds + GRACE_SECONDS if can_wait else 0.0
         has_ended = self._changing.acquire(timeout=seconds)
         previous, self.current = self.current, None
         if has_ended:
@@ -150,7 +175,7 @@ class ModelStore:
         try:
             pooled = self._find_pooled()
             for bundle in [load(folder) for folder in self.settings.named_bundles]:
-                started.append(start_model(bundle, self._options, self.observer, self._turns))
+                started.append(self._start_one(bundle, self._options))
         except BaseException:
             for model in started:
                 self.has_hung |= not model.close()
@@ -163,12 +188,16 @@ class ModelStore:
             self._pool.preload(preloaded)
         return ModelSet(started, self.settings.max_text_characters, pooled, self.settings.pivot)
 
+    def _start_one(self, bundle: Bundle, options: ModelOptions) -> ServedModel:
+        with self._watch.busy(f"the loading of {bundle.manifest.name}"):
+            return start_model(bundle, options, self.observer, self._turns)
+
     def _new_pool(self) -> ModelPool:
         # while other models work, the time of a lone sentence cannot be measured
         options = replace(self._options, single_sequence=False)
 
         def start(bundle: Bundle) -> ServedModel:
-            return start_model(load(bundle.folder), options, self.observer, self._turns)
+            return self._start_one(load(bundle.folder), options)
 
         max_bytes = self.settings.max_memory_mb * 1_000_000
         return ModelPool(start, max_bytes, self.settings.model_idle_seconds, self.observer)

@@ -1,9 +1,10 @@
-"""Stopping while models are being loaded."""
+"""Loads that are stopped, and loads that hang."""
 
 import shutil
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -81,3 +82,43 @@ def test_a_slow_preload_does_not_count_as_hung(
         assert not store.has_hung
         loads.may_end.set()
         loading.exception(60)
+
+
+def test_a_reload_that_hangs_is_a_failure_after_ten_minutes(loads: Loads) -> None:
+    clock, seconds = count(), 0
+    settings = Settings(bundle=(TINY_BUNDLE,), device="cpu")
+    store = ModelStore(settings, Metrics(), clock=lambda: float(next(clock)))
+    loads.may_end.set()
+    store.load()
+    loads.may_end.clear()
+    with ThreadPoolExecutor(1) as threads:
+        reloading = threads.submit(store.load)
+        wait_until(lambda: loads.count == 2)
+        while (failure := store.check()) is None:
+            seconds += 1
+        assert 599 <= seconds <= 601
+        assert failure == "the loading of tiny has not ended for 600 s"
+        store.stop()  # does not wait for the reload
+        assert store.has_hung
+        loads.may_end.set()
+        assert isinstance(reloading.exception(60), NotReadyError)
+
+
+def test_each_model_has_ten_minutes_to_load(loads: Loads, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        shutil.copytree(TINY_BUNDLE, tmp_path / name)
+    clock = count()
+    settings = Settings(bundle=(tmp_path / "a", tmp_path / "b"), device="cpu")
+    store = ModelStore(settings, Metrics(), clock=lambda: float(next(clock)))
+    with ThreadPoolExecutor(1) as threads:
+        loading = threads.submit(store.load)
+        wait_until(lambda: loads.count == 1)
+        assert [store.check() for _ in range(590)] == [None] * 590
+        loads.may_end.set()
+        loads.may_end.clear()
+        wait_until(lambda: loads.count == 2)
+        assert [store.check() for _ in range(590)] == [None] * 590
+        loads.may_end.set()
+        loading.result(60)
+    assert store.check() is None
+    store.stop()
