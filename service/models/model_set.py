@@ -190,7 +190,7 @@ class ModelSet:
             InvalidRequestError: the request exceeds a limit, or a language is unknown.
             RefusedError, AbandonedError, EngineError: see `service.errors`.
         """
-        self._check(texts)
+        self._check(texts, options.target_prefix)
         with self.active:
             routes = await self._routes(texts, source, target, options)
             indices_by_codes: dict[tuple[str, str], list[int]] = {}
@@ -225,16 +225,19 @@ class ModelSet:
         """
         return streamed(partial(self.translate, texts, source, target, options, timeout))
 
-    def _check(self, texts: Sequence[str]) -> None:
+    def _check(self, texts: Sequence[str], target_prefix: str) -> None:
         """Check the length and the characters of the texts.
 
         Raises:
             InvalidRequestError: they are too long, or have an unpaired surrogate.
         """
         characters = sum(max(1, len(text)) for text in texts)  # an empty text is work, too
+        characters += len(texts) * len(target_prefix)  # which is decoded again for each text
         if characters > self.max_characters:
+            counted = ", target_prefix counted for each text" if target_prefix else ""
             raise TextTooLongError(
                 f"Invalid request: request ({characters}) exceeds text limit ({self.max_characters})"
+                f"{counted}"
             )
         for index, text in enumerate(texts):
             if (position := unpaired_surrogate(text)) is not None:

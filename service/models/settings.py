@@ -179,7 +179,8 @@ class ModelSettings(BaseSettings):
         Field(
             ge=1,
             le=10_000_000,
-            description="Characters in all texts of a request, beyond which it gets 400.",
+            description="Characters in all texts of a request, beyond which it gets 400; `target_prefix` "
+            "counts for each text.",
         ),
     ] = 50_000
     stall_seconds: Annotated[

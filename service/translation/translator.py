@@ -118,7 +118,8 @@ class ModelTranslator:
         """
         request = self.preparation(direction, options)
         searcher = searcher or self.searcher
-        size = sum(map(len, texts)) + CHARACTERS_A_TEXT * len(texts)
+        size_a_text = CHARACTERS_A_TEXT + len(options.target_prefix)
+        size = sum(map(len, texts)) + size_a_text * len(texts)
         run = partial(self._run, size > CHARACTERS_ON_LOOP, deadline)
         sentences = self.sentence_translator(searcher, request, deadline, run)
         ranks = options.alternatives + 1

@@ -123,3 +123,13 @@ def test_invalid_texts_are_refused(texts: list[str], error: type[Exception], sai
     with pytest.raises(error, match=said):
         asyncio.run(one.translate(texts, "de", "en", TranslationOptions(), 60))
     assert one.num_active == 0
+
+
+def test_the_prefix_of_the_translations_counts_for_each_text() -> None:
+    one = models(model("one"), max_characters=29)
+    options = TranslationOptions(target_prefix="The " * 2)
+    said = r"request \(30\) exceeds text limit \(29\), target_prefix counted for each text"
+    with pytest.raises(TextTooLongError, match=said):
+        asyncio.run(one.translate(["ab"] * 3, "de", "de", options, 60))
+    fitting = asyncio.run(one.translate(["a", "ab", "ab"], "de", "de", options, 60))
+    assert [translation.text for translation in fitting] == ["a", "ab", "ab"]
