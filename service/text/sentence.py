@@ -4,13 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+import numpy as np
+from numpy.typing import NDArray
+
 from service.text import stand_ins
 from service.text.markup.nesting import outermost
 from service.text.markup.projection import project, tree
 from service.text.pipeline import Pipeline
 from service.text.run import Run, Tag
 from service.text.stand_ins import StandIn
-from service.text.words import Alignment, Span
+from service.text.words import Alignment, Span, without_empty_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +130,15 @@ class Sentence:
     def readable(self, text: str) -> str:
         """Restore a translation without tags, and return its text."""
         return self.translated(text, None).with_markup().text
+
+    def shown(self, alignment: Alignment) -> tuple[list[str], list[str], NDArray[np.float32]]:
+        """Return an alignment's words of source and translation, with stand-ins replaced, and its weights.
+
+        To an alignment, a stand-in may be several words; what it replaces is one.
+        """
+        sources = self.words(alignment.source_spans)
+        targets = self.readable_words(alignment.target, alignment.target_spans)
+        return without_empty_words(sources, targets, alignment.weights)
 
     def words(self, spans: Sequence[Span]) -> list[str]:
         """Return the words at `spans`, with stand-ins replaced."""

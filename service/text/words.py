@@ -129,6 +129,34 @@ def align_words(
     return Alignment(source, target, source_spans, target_spans, words.astype(np.float32))
 
 
+def without_empty_words(
+    sources: Sequence[str], targets: Sequence[str], weights: NDArray[np.float32]
+) -> tuple[list[str], list[str], NDArray[np.float32]]:
+    """Return the words that are not blank, and the attention [T, S] between them.
+
+    A blank word is part of the one before it, or of the first one: a source word is attended to as much as
+    its parts together, a target word attends as its parts do on average.
+
+    >>> without_empty_words(["a", "", "b"], ["", "c"], np.array([[1, 0, 0], [0, 0.5, 0.5]]))
+    (['a', 'b'], ['c'], array([[0.75, 0.25]], dtype=float32))
+    """
+    source_starts, target_starts = _starts_of_groups(sources), _starts_of_groups(targets)
+    sums = np.add.reduceat(np.add.reduceat(weights, source_starts, 1), target_starts, 0)
+    sizes = np.diff(target_starts, append=len(targets))
+    return (
+        [word for word in sources if word.strip()],
+        [word for word in targets if word.strip()],
+        (sums / sizes[:, None]).astype(np.float32),
+    )
+
+
+def _starts_of_groups(words: Sequence[str]) -> NDArray[np.int64]:
+    """Return the indices at which groups of one word and the blank ones beside it begin."""
+    starts = np.array([index for index, word in enumerate(words) if word.strip()], np.int64)
+    starts[:1] = 0
+    return starts
+
+
 def _at_most(max_words: int | None, spans: list[Span]) -> list[Span]:
     """Merge adjacent spans, so that at most `max_words` are left."""
     size = math.ceil(len(spans) / max_words) if max_words else 1

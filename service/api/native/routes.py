@@ -206,7 +206,6 @@ def _details(translation: Translation, with_alignment: bool) -> list[SentenceDet
         alignment = None
         if with_alignment and translated.alignments and not translated.alignments[0].is_guess:
             alignment = translated.alignments[0]
-        sentence, target = translated.sentence, translated.targets[0]
         detail = SentenceDetails(
             source=translated.source,
             target=translated.target,
@@ -215,9 +214,9 @@ def _details(translation: Translation, with_alignment: bool) -> list[SentenceDet
             via=via,
         )
         if alignment is not None:
-            detail.sourceTokens = sentence.words(alignment.source_spans)
-            detail.targetTokens = sentence.readable_words(target, alignment.target_spans)
-            detail.alignment = alignment.weights.astype(float).round(3).tolist()
+            shown = translated.sentence.shown(alignment)
+            detail.sourceTokens, detail.targetTokens, weights = shown
+            detail.alignment = weights.astype(float).round(3).tolist()
         details.append(detail)
     return details
 

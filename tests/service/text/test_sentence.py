@@ -3,11 +3,14 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from service.text.languages import profile
-from service.text.run import Format
+from service.text.run import Format, Run
 from service.text.sentence import Sentence
+from service.text.stand_ins import StandIn
+from service.text.words import Alignment, word_spans
 from tests.service.text.pipelines import take_apart, unchanged
 
 GERMAN, ENGLISH = profile("de"), profile("en")
@@ -74,6 +77,29 @@ def test_spans_of_words_follow_restored_parts() -> None:
         "{name}",
         "now",
     ]
+
+
+def test_what_a_token_replaces_is_one_word_of_an_alignment() -> None:
+    stand_ins = (StandIn("<p0>", "{name}", "{name}"),)
+    text, target = "Frag <p0> heute.", "Today ask <p0>."
+    sentence = Sentence(text, stand_ins=stand_ins, stages=(Run(text),))
+    weights = np.array(
+        [  # Frag <p0> heute .
+            [0.1, 0.0, 0.0, 0.0, 0.9, 0.0],  # Today
+            [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],  # ask
+            [0.0, 0.5, 0.5, 0.0, 0.0, 0.0],  # <
+            [0.0, 0.0, 0.9, 0.1, 0.0, 0.0],  # p0
+            [0.0, 0.1, 0.0, 0.3, 0.6, 0.0],  # >
+            [0.0, 0.0, 0.0, 0.2, 0.0, 0.8],  # .
+        ],
+        np.float32,
+    )
+    alignment = Alignment(text, target, word_spans(text), word_spans(target), weights)
+    sources, targets, shown = sentence.shown(alignment)
+    assert sources == ["Frag", "{name}", "heute", "."]
+    assert targets == ["Today", "ask", "{name}", "."]
+    expected = [[0.1, 0, 0.9, 0], [1, 0, 0, 0], [0, 0.8, 0.2, 0], [0, 0.2, 0, 0.8]]
+    assert shown.tolist() == [pytest.approx(row) for row in expected]
 
 
 @pytest.mark.parametrize("length", range(21))

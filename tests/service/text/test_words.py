@@ -1,8 +1,9 @@
 """Words in many scripts, including those whose vowels are combining marks."""
 
+import numpy as np
 import pytest
 
-from service.text.words import word_spans, words_of
+from service.text.words import without_empty_words, word_spans, words_of
 
 
 @pytest.mark.parametrize(
@@ -28,3 +29,30 @@ def test_words_and_punctuation_are_found(text: str, expected: list[str]) -> None
 
 def test_text_around_words_is_split_off() -> None:
     assert words_of("¿में हूँ? ") == ("¿", "में हूँ", "? ")
+
+
+@pytest.mark.parametrize(
+    ("sources", "targets", "weights", "expected"),
+    [
+        (["Use", "{a}", "", " "], ["x"], [[0.4, 0.1, 0.2, 0.3]], [[0.4, 0.6]]),
+        (["", "a", "b"], ["x"], [[0.5, 0.25, 0.25]], [[0.75, 0.25]]),
+        (
+            ["a", "b"],
+            ["", "{x}", "", "y"],
+            [[1, 0], [0, 1], [1, 0], [0, 1]],
+            [[2 / 3, 1 / 3], [0, 1]],
+        ),
+        (["a"], [""], [[1]], []),
+        ([], ["x"], [[]], [[]]),
+    ],
+)
+def test_a_word_without_text_is_part_of_its_neighbour(
+    sources: list[str], targets: list[str], weights: list[list[float]], expected: list[list[float]]
+) -> None:
+    shown = without_empty_words(
+        sources, targets, np.array(weights, np.float32).reshape(len(targets), len(sources))
+    )
+    assert shown[0] == [word for word in sources if word.strip()]
+    assert shown[1] == [word for word in targets if word.strip()]
+    assert shown[2].shape == (len(shown[1]), len(shown[0]))
+    assert shown[2].tolist() == [pytest.approx(row) for row in expected]
