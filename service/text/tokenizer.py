@@ -2,7 +2,6 @@
 
 import math
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
@@ -12,6 +11,7 @@ import sentencepiece
 
 from service.errors import BundleError
 from service.text.languages import NEUTRAL, Language
+from service.text.normal_forms import normalize
 
 _FIRST_WORD = re.compile(r"\A\w+")
 SPECIAL = ("pad", "unk", "bos", "eos")
@@ -67,9 +67,7 @@ class Tokenizer:
 
     def spells(self, character: str) -> bool:
         """Check whether a character occurs in pieces, so that it is not spelt with bytes."""
-        return all(
-            letter in self._characters for letter in unicodedata.normalize("NFKC", character)
-        )
+        return all(letter in self._characters for letter in normalize("NFKC", character))
 
     def has_piece(self, piece: str) -> bool:
         """Check whether a piece is a token."""

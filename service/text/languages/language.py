@@ -1,12 +1,13 @@
 """What the text rules need to know about a language."""
 
-import unicodedata
 from functools import cached_property
 from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, ConfigDict, Field
 from pydantic.dataclasses import dataclass
+
+from service.text.normal_forms import normalize
 
 Kind = Literal["inner", "final", "unit"]
 
@@ -170,8 +171,8 @@ class Language:
         if self.dotted_i:
             text = text.replace("i", "İ")
         if self.accentless_capitals:
-            decomposed = unicodedata.normalize("NFD", text).replace("\u0301", "")
-            text = unicodedata.normalize("NFC", decomposed)
+            decomposed = normalize("NFD", text).replace("\u0301", "")
+            text = normalize("NFC", decomposed)
         return text.upper()
 
     def lower(self, text: str) -> str:

@@ -1,6 +1,5 @@
 """Reads the amounts of money in a text: 20 €, $1.5 million, CHF 3–5, 8,– £."""
 
-import unicodedata
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
@@ -11,6 +10,7 @@ from typing import Literal, NamedTuple
 import regex
 
 from service.text.languages import Language
+from service.text.normal_forms import normalize
 from service.text.rules.currency_names import CODES, names, sign_is_first, words_between
 from service.text.rules.figures import Number, Read, figures_of
 from service.text.run import Stretch
@@ -166,7 +166,7 @@ class Money:
     def _marks(self, text: str) -> Iterator[_Mark]:
         for match in _MARK.finditer(text):
             if match["sign"]:
-                yield _Mark(*match.span(), [unicodedata.normalize("NFKC", match["sign"])], "sign")
+                yield _Mark(*match.span(), [normalize("NFKC", match["sign"])], "sign")
             else:
                 yield _Mark(*match.span(), [CODES[match["code"]]], "code")
         for match in self._name.finditer(text):

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from unicodedata import normalize
 
+from service.text.normal_forms import normalize
 from service.text.rules.rule import SpellingRule
 from service.text.run import Place, Run
 from service.text.words import MARKS

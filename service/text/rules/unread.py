@@ -6,10 +6,11 @@ characters of `49 €` and `10 µg` spell them with bytes, which models change t
 
 import re
 from collections.abc import Iterator
-from unicodedata import decomposition, normalize
+from unicodedata import decomposition
 
 import regex
 
+from service.text.normal_forms import normalize
 from service.text.rules.rule import SpellingRule
 from service.text.rules.symbols import is_of_number
 from service.text.run import Run

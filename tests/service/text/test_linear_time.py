@@ -202,6 +202,10 @@ def test_any_repetition_takes_linear_time(units: list[str], name: str) -> None:
         ("text", "[a](b) ", 49_000, ("", "")),
         ("text", "日 » ", 48_000, ("", "")),
         ("text", "-=", 50_000, ("a", "b")),
+        ("prepared", "\u0315\u0323", 49_000, ("a", "")),
+        ("prepared", "\u0301\u0323\u0327", 49_800, ("ж", "")),
+        ("prepared", "b\u0315\u0323\u0315", 49_800, ("a", "")),
+        ("detector", "\u0315\u0323", 49_000, ("a", "")),
     ],
 )
 def test_the_longest_text_takes_linear_time(
