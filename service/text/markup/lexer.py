@@ -45,12 +45,15 @@ _ENDS = {
 _DOCTYPE = re.compile(
     r"""
     (?: [^\[>"']++ | "[^"]*+" | '[^']*+' )*+
-    (?: \[ (?: [^\]"'<]++ | "[^"]*+" | '[^']*+' | <!--(?:(?!-->).)*+--> | <\?(?:(?!\?>).)*+\?> | < )*+ \]
-        [ \t\n\r]*+ )?+ >
+    (?: \[
+        (?: [^\]"'<]++ | "[^"]*+" | '[^']*+'
+          | <!--(?:(?!-->).)*+(?:-->|\Z) | <\?(?:(?!\?>).)*+(?:\?>|\Z) | <
+        )*+
+        \] [ \t\n\r]*+ )?+ >
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""The rest of an XML document type declaration, with its internal subset."""
+"""The rest of an XML document type declaration, with its internal subset; each comment in it is read once."""
 _END = re.compile(">")
 _WHOLE = {
     ("html", "!--"): re.compile("-?>"),  # an empty comment

@@ -205,6 +205,8 @@ def test_any_repetition_takes_linear_time(units: list[str], name: str) -> None:
         ("prepared", "\u0315\u0323", 49_000, ("a", "")),
         ("prepared", "\u0301\u0323\u0327", 49_800, ("ж", "")),
         ("prepared", "b\u0315\u0323\u0315", 49_800, ("a", "")),
+        ("xml", "<?", 48_000, ("<!DOCTYPE a [", "")),
+        ("xml", "<!--", 48_000, ("<!DOCTYPE a [", "]> <p>Ab</p>")),
         ("detector", "\u0315\u0323", 49_000, ("a", "")),
     ],
 )
