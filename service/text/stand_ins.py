@@ -42,15 +42,22 @@ def joined(run: Run) -> Run:
     if not run.protected:
         return run
     edges = {tag.at for tag in run.tags}
-    joined_parts: list[Protected] = []
+    groups: list[list[Protected]] = []
     for part in run.protected:
-        if joined_parts and joined_parts[-1].end == part.begin and part.begin not in edges:
-            previous = joined_parts.pop()
-            raws = run.raw(previous), run.raw(part)
-            are_text = previous.raw is None and part.raw is None
-            part = Protected(previous.begin, part.end, None if are_text else "".join(raws))
-        joined_parts.append(part)
-    return Run(run.text, run.tags, joined_parts, run.format)
+        if groups and groups[-1][-1].end == part.begin and part.begin not in edges:
+            groups[-1].append(part)
+        else:
+            groups.append([part])
+    return Run(run.text, run.tags, [_as_one(run, group) for group in groups], run.format)
+
+
+def _as_one(run: Run, parts: Sequence[Protected]) -> Protected:
+    """Return one protected part instead of adjacent ones."""
+    if len(parts) == 1:
+        return parts[0]
+    are_text = all(part.raw is None for part in parts)
+    raw = None if are_text else "".join(map(run.raw, parts))
+    return Protected(parts[0].begin, parts[-1].end, raw)
 
 
 def for_model(run: Run, tokens: Sequence[str] = (), avoid: str = "") -> list[StandIn] | None:
