@@ -65,6 +65,7 @@ class ModelStore:
         self.has_hung = False
         """Whether a thread hangs, which would keep the interpreter from exiting."""
         self._changing = threading.Lock()
+        self._retiring: threading.Thread | None = None
         self._watch = StallDetector(clock)
 
     def get(self) -> ModelSet:
@@ -119,7 +120,8 @@ class ModelStore:
     def load(self) -> ModelSet:
         """Load, verify and warm up all bundles, and replace the current models with them.
 
-        The replaced models finish their requests. Pooled models whose bundles have not changed stay loaded.
+        The replaced models finish their requests. Until they have, the next load waits, so that there are at
+        most two generations of models. Pooled models whose bundles have not changed stay loaded.
 
         Raises:
             BundleError: a named bundle cannot be served, or the folder has no bundle. The current models
@@ -128,22 +130,13 @@ class ModelStore:
         """
         if not self._changing.acquire(blocking=False):
             raise NotReadyError("the models are already being loaded")
-        with self._watch.busy("the loading of models"):
-            try:
-                if self.is_stopping:
-                    raise NotReadyError("the service is stopping")
-                loaded = self._start_all()
-                if self.stage is Stage.REFUSING:
-                    self.has_hung |= not self._finish(loaded, 0.0)
-                    raise NotReadyError("the service is stopping")
-                previous, self.current = self.current, loaded
-            finally:
-                self._changing.release()
-            self._log_models(loaded)
-            if previous is not None:
-                leaving = ([previous], GRACE_SECONDS)
-                threading.Thread(target=self._retire, args=leaving, name="retire").start()
-        return loaded
+        try:
+            if self._retiring is not None:
+                self._retiring.join()
+            with self._watch.busy("the loading of models"):
+                return self._replace()
+        finally:
+            self._changing.release()
 
     def announce_stop(self) -> None:
         """Report that the service is not ready, but continue to serve requests."""
@@ -169,6 +162,22 @@ class ModelStore:
             closed &= self._finish(previous, 0.0) and has_ended
         is_first_load = previous is None and not has_ended
         self.has_hung |= not (closed or is_first_load)
+
+    def _replace(self) -> ModelSet:
+        if self.is_stopping:
+            raise NotReadyError("the service is stopping")
+        loaded = self._start_all()
+        if self.stage is Stage.REFUSING:
+            self.has_hung |= not self._finish(loaded, 0.0)
+            raise NotReadyError("the service is stopping")
+        previous, self.current = self.current, loaded
+        self._log_models(loaded)
+        if previous is not None:
+            leaving = ([previous], GRACE_SECONDS)
+            retiring = threading.Thread(target=self._retire, args=leaving, name="retire")
+            retiring.start()
+            self._retiring = retiring
+        return loaded
 
     def _start_all(self) -> ModelSet:
         started: list[ServedModel] = []

@@ -14,6 +14,7 @@ from service.errors import NotReadyError
 from service.metrics import Metrics
 from service.models import model_store
 from service.models.loading import ServedModel, start_model
+from service.models.model_set import ModelSet
 from service.models.model_store import ModelStore
 from service.settings import Settings
 from tests.conftest import TINY_BUNDLE
@@ -121,4 +122,25 @@ def test_each_model_has_ten_minutes_to_load(loads: Loads, tmp_path: Path) -> Non
         loads.may_end.set()
         loading.result(60)
     assert store.check() is None
+    store.stop()
+
+
+def test_a_reload_waits_until_the_models_replaced_before_have_finished(
+    loads: Loads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_finish = threading.Event()
+    monkeypatch.setattr(ModelSet, "drain", lambda self, seconds: may_finish.wait(seconds))
+    monkeypatch.setattr(model_store, "GRACE_SECONDS", 0.0)
+    loads.may_end.set()
+    store = ModelStore(Settings(bundle=(TINY_BUNDLE,), device="cpu"), Metrics())
+    sets = [store.load(), store.load()]
+    with ThreadPoolExecutor(1) as threads:
+        third = threads.submit(store.load)
+        with pytest.raises(TimeoutError):
+            third.result(0.5)
+        assert (loads.count, [one.is_alive for one in sets]) == (2, [True, True])
+        may_finish.set()
+        sets.append(third.result(60))
+    wait_until(lambda: [one.is_alive for one in sets] == [False, False, True])
+    assert loads.count == 3
     store.stop()
