@@ -109,10 +109,10 @@ class Pipeline:
             is_of_words: [(rule, stages.get(id(rule), 0)) for rule in restoring]
             for is_of_words, restoring in restore.items()
         }
-        placeholders = next(
+        self.placeholders = next(
             (rule for rule in rules if isinstance(rule, Placeholders)), Placeholders()
         )
-        self.stand_in_tokens = placeholders.tokens
+        self.stand_in_tokens = self.placeholders.tokens
         self.clauses = next((rule for rule in rules if isinstance(rule, Clauses)), Clauses(0))
 
     @classmethod

@@ -131,6 +131,13 @@ class Sentence:
         """Restore a translation without tags, and return its text."""
         return self.translated(text, None).with_markup().text
 
+    def wholes(self, translation: str) -> list[Span]:
+        """Return the stretches of a translation that no tag may cut: the placeholders in its prefix."""
+        if not self.prefix or not translation.startswith(self.prefix):
+            return []
+        protected = self.pipeline.placeholders.prepare(Run(self.prefix)).protected
+        return [(part.begin, part.end) for part in protected]
+
     def shown(self, alignment: Alignment) -> tuple[list[str], list[str], NDArray[np.float32]]:
         """Return an alignment's words of source and translation, with stand-ins replaced, and its weights.
 

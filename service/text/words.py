@@ -84,13 +84,23 @@ class Alignment:
         return first + int(attention.argmax()) if attention.any() else None
 
 
-def word_spans(text: str) -> list[Span]:
+def word_spans(text: str, wholes: Iterable[Span] = ()) -> list[Span]:
     """Return the spans of words and punctuation; in scripts without spaces, of letters.
+
+    Each of the `wholes`, which are in order, is one word, whatever it consists of.
 
     >>> word_spans("Wie geht's?"), word_spans("हिन्दी"), word_spans("你好")
     ([(0, 3), (4, 10), (10, 11)], [(0, 6)], [(0, 1), (1, 2)])
+    >>> word_spans("in {a}.", [(3, 6)])
+    [(0, 2), (3, 6), (6, 7)]
     """
-    return [match.span() for match in _WORD.finditer(text)]
+    spans: list[Span] = []
+    position = 0
+    for whole in wholes:
+        spans += [match.span() for match in _WORD.finditer(text, position, whole[0])]
+        spans.append(whole)
+        position = whole[1]
+    return spans + [match.span() for match in _WORD.finditer(text, position)]
 
 
 def words_of(text: str) -> tuple[str, str, str]:
@@ -112,14 +122,15 @@ def align_words(
     target_pieces: Sequence[Span],
     weights: NDArray[np.float32],
     max_words: int | None = None,
+    wholes: Sequence[Span] = (),
 ) -> Alignment:
     """Convert attention between pieces, [target pieces, source pieces], to attention between words.
 
-    If a text has more than `max_words` words, groups of adjacent words are treated as one.
+    If a text has more than `max_words` words, groups of adjacent words are treated as one. So are the words
+    in each of the target's `wholes`.
     """
-    source_spans, target_spans = (
-        _at_most(max_words, word_spans(text)) for text in (source, target)
-    )
+    source_spans = _at_most(max_words, word_spans(source))
+    target_spans = _at_most(max_words, word_spans(target, wholes))
     from_pieces = _membership(source_spans, source_pieces)  # [S, pieces]
     to_pieces = _membership(target_spans, target_pieces)
     words = to_pieces @ weights @ from_pieces.T

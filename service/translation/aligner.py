@@ -186,7 +186,10 @@ class Aligner:
         is_guess = weights is None
         if weights is None:  # tags can be placed all the same
             weights = _in_order(len(target_ids), len(source_ids))
-        alignment = align_words(source, target, source_pieces, target_pieces, weights, max_words)
+        wholes = sentence.wholes(target)
+        alignment = align_words(
+            source, target, source_pieces, target_pieces, weights, max_words, wholes
+        )
         return replace(alignment, is_guess=is_guess)
 
     def attended(

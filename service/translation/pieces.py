@@ -39,24 +39,28 @@ class PiecewiseSentence:
         longest = request.decoding.max_decoding_length
         work = []
         cores = [words_of(pieces[index])[1] for index in indices]
+        if indices[:1] != [0] or not pieces[0].startswith(cores[0]):
+            prefix = ()  # it precedes what the sentence begins with
         for core in cores:
             work.append(request.work(core, longest, prefix, num_hypotheses=1))
             prefix = ()
         return cls(sentence, pieces, indices, cores, work)
 
     def joined(self, translations: Sequence[str]) -> str:
-        """Return the sentence's translation, given those of the cores."""
-        pieces = self.pieces.copy()
+        """Return the sentence's translation, given those of the cores; it begins with the prefix."""
+        pieces, prefix = self.pieces.copy(), self.sentence.prefix
         for index, translation in zip(self.places, translations, strict=True):
             leading, core, trailing = words_of(pieces[index])
-            prefix = self.sentence.prefix if index == self.places[0] else ""
-            text = piece(core, translation, prefix)
+            text = piece(core, translation, prefix if index == self.places[0] else "")
             if index and not leading:
                 leading = _between(core[0], text[0])
             if index < len(pieces) - 1 and not trailing:
                 trailing = _between(core[-1], text[-1])
             pieces[index] = f"{leading}{text}{trailing}"
-        return "".join(pieces)
+        text = "".join(pieces)
+        if text.startswith(prefix):
+            return text
+        return f"{prefix}{'' if _TOUCHING.match(prefix[-1]) else ' '}{text}"
 
 
 def _between(source: str, translation: str) -> str:
@@ -73,6 +77,7 @@ def piece(source: str, translation: str, prefix: str = "") -> str:
     >>> piece("meet at half", "um 10:30."), piece("we meet", "wir treffen uns."), piece("hi", "你好。")
     ('meet at half', 'wir treffen uns', '你好')
     """
-    numbers = map(str.isdecimal, translation.removeprefix(prefix))
-    invents = any(numbers) and not any(map(str.isdecimal, source))
-    return source if invents else translation.rstrip(_STOPS) or source
+    behind = translation.removeprefix(prefix)
+    invents = any(map(str.isdecimal, behind)) and not any(map(str.isdecimal, source))
+    beginning = translation[: len(translation) - len(behind)]
+    return source if invents else beginning + behind.rstrip(_STOPS) or source

@@ -10,7 +10,7 @@ from service.text.languages import profile
 from service.text.run import Format, Run
 from service.text.sentence import Sentence
 from service.text.stand_ins import StandIn
-from service.text.words import Alignment, word_spans
+from service.text.words import Alignment, align_words, word_spans
 from tests.service.text.pipelines import take_apart, unchanged
 
 GERMAN, ENGLISH = profile("de"), profile("en")
@@ -109,6 +109,25 @@ def test_a_prefix_that_ends_within_a_word_does_not_split_it(length: int) -> None
     spans = [(0, 3), (4, 7), (8, 14), (15, 19), (19, 20)]
     expected = ["The", "dog", "sleeps", "well", "."]
     assert sentence.readable_words(translation, spans) == expected
+
+
+@pytest.mark.parametrize("form", ["text", "html"])
+@pytest.mark.parametrize("begins", ["{name}", "&amp;", "https://a.example/x?y=1", "%(n)s", "5"])
+def test_no_tag_cuts_a_placeholder_in_a_prefix(begins: str, form: Format) -> None:
+    sentence = only("<b>Hund</b> und Katze", form).beginning(begins)
+    source, target = sentence.text, f"{begins} and cat"
+    count = len(word_spans(begins))
+    weights = np.full((count + 2, 3), 0.1, np.float32)
+    for word in range(count):  # of the placeholder, only the first two attend to the element
+        weights[word, 0 if word < 2 else 1] = 1
+    weights[count:, 1:] = np.eye(2)
+    wholes = sentence.wholes(target)
+    spans = word_spans(source), word_spans(target)
+    alignment = align_words(source, target, *spans, weights, None, wholes)
+    assert alignment.target_words[0] == begins
+    written = sentence.translated(target, alignment).written()
+    assert begins.replace("&", "&amp;" if form == "html" else "&") in written
+    assert written.replace("<b>", "").replace("</b>", "").endswith(" and cat")
 
 
 def test_a_prefix_may_have_further_numbers() -> None:

@@ -1,6 +1,8 @@
 """What becomes of the pieces around what is protected."""
 
 import doctest
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,7 @@ def test_a_piece_without_a_number_must_not_gain_one() -> None:
     assert piece("und so", "...") == "und so"
     assert piece("Treffen um", "In 2024 meet at", "In 2024 ") == "In 2024 meet at"
     assert piece("Treffen um", "In 2024 meet at 9", "In 2024 ") == "Treffen um"
+    assert piece("Nummer", "No.", "No.") == "No."
 
 
 @pytest.mark.parametrize(
@@ -39,3 +42,30 @@ def test_pieces_are_joined_by_the_rules_of_the_target_language(
     assert [parts[place].strip(" ,。") for place in (0, 2)] == cores
     found = PiecewiseSentence(sentence, parts, [0, 2], cores, [])
     assert sentence.readable(found.joined(translations)) == joined
+
+
+@pytest.mark.parametrize(
+    ("text", "prefix", "forced", "translations", "joined"),
+    [
+        ("Hund {a} hier.", "A dog", [True, False], ["A dog", "here"], "A dog {a} here."),
+        ("@jo {a} hier.", "9", [False], ["here"], "9 @jo {a} here."),
+        ("@jo {a} ist 5.", "9", [False], ["Is."], "9 @jo {a} Is 5."),
+        ("-Hund {a} da.", "A dog", [False, False], ["dog", "there"], "A dog -dog {a} there."),
+        ("Hund {a}.", "5", [True], ["50 dogs"], "5 Hund {a}."),
+        ("{a} ist hier.", "犬は", [False], ["ここ"], "犬は{a} ここ."),
+    ],
+)
+def test_the_prefix_begins_the_translation_and_replaces_no_piece(
+    text: str, prefix: str, forced: list[bool], translations: list[str], joined: str
+) -> None:
+    [whole] = take_apart(text, "text").sentences
+    sentence = whole.beginning(prefix).in_pieces("")
+    assert sentence is not None
+    request: Any = SimpleNamespace(
+        forced=lambda sentence: (sentence, (7,)),
+        decoding=SimpleNamespace(max_decoding_length=50),
+        work=lambda core, longest, prefix, num_hypotheses: prefix,
+    )
+    found = PiecewiseSentence.of(sentence, request)
+    assert [bool(prefix) for prefix in found.work] == forced
+    assert found.sentence.readable(found.joined(translations)) == joined
