@@ -126,6 +126,7 @@ class ModelStore:
         Raises:
             BundleError: a named bundle cannot be served, or the folder has no bundle. The current models
                 are kept.
+            ModelUnavailableError: in the first load, a model to preload cannot be loaded.
             NotReadyError: another load is in progress, or the service is stopping.
         """
         if not self._changing.acquire(blocking=False):
@@ -133,8 +134,7 @@ class ModelStore:
         try:
             if self._retiring is not None:
                 self._retiring.join()
-            with self._watch.busy("the loading of models"):
-                return self._replace()
+            return self._replace()
         finally:
             self._changing.release()
 
@@ -175,27 +175,36 @@ class ModelStore:
         if previous is not None:
             leaving = ([previous], GRACE_SECONDS)
             retiring = threading.Thread(target=self._retire, args=leaving, name="retire")
-            retiring.start()
+            with self._watch.busy("the end of the models replaced"):
+                retiring.start()
             self._retiring = retiring
         return loaded
 
     def _start_all(self) -> ModelSet:
         started: list[ServedModel] = []
         try:
-            pooled = self._find_pooled()
-            for bundle in [load(folder) for folder in self.settings.named_bundles]:
+            with self._watch.busy("the check of the bundles"):
+                pooled = self._find_pooled()
+                bundles = [load(folder) for folder in self.settings.named_bundles]
+            for bundle in bundles:
                 started.append(self._start_one(bundle, self._options))
+            self._preload(pooled)  # last, after everything that may fail in a reload
         except BaseException:
             for model in started:
                 self.has_hung |= not model.close()
             raise
-        if self._pool is not None:  # last, after everything that may fail
-            wanted = self.settings.preload
-            preloaded = [
-                model for model in pooled if ALL in wanted or model.bundle.manifest.name in wanted
-            ]
-            self._pool.preload(preloaded)
         return ModelSet(started, self.settings.max_text_characters, pooled, self.settings.pivot)
+
+    def _preload(self, pooled: list[PooledModel]) -> None:
+        if self._pool is None:
+            return
+        wanted = self.settings.preload
+        preloaded = [
+            model for model in pooled if ALL in wanted or model.bundle.manifest.name in wanted
+        ]
+        errors = self._pool.preload(preloaded)
+        if errors and self.current is None:
+            raise errors[0]
 
     def _start_one(self, bundle: Bundle, options: ModelOptions) -> ServedModel:
         with self._watch.busy(f"the loading of {bundle.manifest.name}"):

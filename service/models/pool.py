@@ -99,16 +99,20 @@ class ModelPool:
             if not model.users:
                 self._changed.notify_all()
 
-    def preload(self, models: Sequence[PooledModel]) -> None:
-        """Load models now, as long as there is room in memory; failures are logged."""
+    def preload(self, models: Sequence[PooledModel]) -> list[ModelUnavailableError]:
+        """Load models now, as long as there is room in memory; return the errors of those that failed."""
+        errors = []
         for index, model in enumerate(models):
             if self._is_too_much(model.bytes):
                 names = ", ".join(waiting.bundle.manifest.name for waiting in models[index:])
                 logger.warning("not loaded yet, as there is no room in memory: %s", names)
-                return
+                break
             future = self.ask(model)
-            future.exception()
+            error = future.exception()
             self.give_back(model, future)
+            if isinstance(error, ModelUnavailableError):
+                errors.append(error)
+        return errors
 
     def remove(self, models: Sequence[PooledModel]) -> None:
         """Unload models that new requests no longer ask for, each once it is unused."""

@@ -52,7 +52,7 @@ class ModelSettings(BaseSettings):
         BeforeValidator(split),
         Field(
             description="Names of bundles in that folder to load at startup, separated by commas, or all, "
-            "as far as they fit into memory."
+            "as far as they fit into memory. If one of them cannot be loaded, the service does not start."
         ),
     ] = ()
     max_memory_mb: Annotated[

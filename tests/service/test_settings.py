@@ -242,7 +242,7 @@ def test_help_is_readable(
         "ATTENDANT_API_KEYS. (default: false)",
         "* means any. (default: *)",
         "keys are ignored. (default: none)",
-        "as far as they fit into memory. (default: none)",
+        "the service does not start. (default: none)",
     ):
         assert line in options
     for code in ("tuple[", "PosixPath", "null", "None", "True", "False"):

@@ -151,6 +151,27 @@ def test_an_unknown_name_to_preload_ends_startup(folder: Path) -> None:
     assert reasons == [f"{folder} has no bundle named tiny-xx to preload"]
 
 
+@pytest.mark.parametrize("preload", ["all", "tiny-it"])
+def test_a_model_to_preload_that_cannot_be_loaded_ends_startup(folder: Path, preload: str) -> None:
+    reasons: list[str] = []
+    (folder / "it" / "decoder.fp32.onnx").write_bytes(b"broken")
+    with TestClient(create_app(settings_of(folder, preload=preload), reasons.append)) as client:
+        wait_until(lambda: bool(reasons))
+        assert client.get("/health/ready").status_code == 503
+    assert len(reasons) == 1
+    assert reasons[0].startswith("tiny-it cannot be loaded: ")
+
+
+def test_a_reload_goes_on_without_a_model_that_cannot_be_preloaded(folder: Path) -> None:
+    with started(settings_of(folder, preload="all")) as client:
+        (folder / "it" / "decoder.fp32.onnx").write_bytes(b"broken")
+        (folder / "it" / "manifest.json").touch()
+        add(folder, "es")
+        client.app.state.services.store.load()  # type: ignore[attr-defined]
+        expected = {"es": "loaded", "fr": "loaded", "it": "loaded", "nl": "loaded"}
+        assert states(client) == expected
+
+
 def test_a_folder_without_bundles_ends_startup(tmp_path: Path) -> None:
     reasons: list[str] = []
     with TestClient(create_app(settings_of(tmp_path), reasons.append)):
