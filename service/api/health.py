@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from service import metrics
-from service.api.dependencies import ModelsDependency, ServicesDependency
+from service.api.dependencies import ModelsDependency, Services, ServicesDependency
 from service.api.errors import ErrorResponse, documented
 from service.errors import EngineDeadError, NotReadyError
 from service.models.model_set import ModelSet
@@ -58,16 +58,14 @@ async def live() -> Health:
 @router.get("/health/ready", responses=_UNREADY, response_model_exclude_none=True)
 async def ready(service: ServicesDependency, models: ModelsDependency) -> Readiness:
     """Return 200 if startup is complete, every loaded engine works, and the service is not stopping."""
-    if service.store.is_stopping:
-        raise NotReadyError("the service is stopping")
-    _check(models)
+    _check(service, models)
     return readiness(models)
 
 
 @router.get("/health", responses=_UNREADY)
-async def health(models: ModelsDependency) -> Health:
-    """Return 200 if startup is complete and every loaded engine works; LibreTranslate's health check."""
-    _check(models)
+async def health(service: ServicesDependency, models: ModelsDependency) -> Health:
+    """Return 200 under the same conditions as `ready`; LibreTranslate's health check."""
+    _check(service, models)
     return Health(status="ok")
 
 
@@ -77,7 +75,14 @@ async def scrape(service: ServicesDependency) -> Response:
     return Response(service.metrics.render_seldom(), media_type=metrics.CONTENT_TYPE)
 
 
-def _check(models: ModelSet) -> None:
+def _check(service: Services, models: ModelSet) -> None:
+    """Check that translations are possible.
+
+    Raises:
+        NotReadyError, EngineDeadError: they are not.
+    """
+    if service.store.is_stopping:
+        raise NotReadyError("the service is stopping")
     if not models.is_alive:
         raise EngineDeadError("the engine is not working")
 

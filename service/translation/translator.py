@@ -71,7 +71,7 @@ class ModelTranslator:
         self.pipeline = lru_cache(MAX_PIPELINES)(bundle.pipelines(tokenizers))
         for direction in self.manifest.directions[:FIRST_PIPELINES]:
             self.pipeline(direction)  # so that errors in tables are found at the start
-        self.preparation = lru_cache(MAX_PREPARATIONS)(self._make_preparation)
+        self._kept = lru_cache(MAX_PREPARATIONS)(self._make_preparation)
         self.tokenizers, self.searcher, self.aligner = tokenizers, searcher, aligner
         self.policy, self.observer = policy, observer or Observer()
         self._backlog = Backlog(TEXT_THREADS)  # in characters
@@ -173,12 +173,16 @@ class ModelTranslator:
             return await run_in_thread(work, self.searcher.engine.clock, deadline, self._threads)
         return work(lambda: None)
 
-    def _make_preparation(self, direction: Direction, options: TranslationOptions) -> Preparation:
-        """Build the preparation of one direction; `preparation` caches them.
+    def preparation(self, direction: Direction, options: TranslationOptions) -> Preparation:
+        """Return the preparation for these options; it is kept, unless it has texts of the client.
 
         Raises:
             InvalidRequestError: an option is not possible with this model.
         """
+        is_of_client = options.target_prefix or options.ignored_tags
+        return (self._make_preparation if is_of_client else self._kept)(direction, options)
+
+    def _make_preparation(self, direction: Direction, options: TranslationOptions) -> Preparation:
         manifest, pipeline = self.manifest, self.pipeline(direction)
         decoding = decoding_options(manifest, direction, options, self.policy)
         limit = SizeLimit(self.searcher.max_sentences, self.searcher.max_tokens)

@@ -19,6 +19,8 @@ NAME = "text"
 """The name of the only input and of the only output."""
 JSON_LENGTH = "Inference-Header-Content-Length"
 _LENGTH_BYTES = 4
+_MAX_DIGITS = 19
+"""Digits of a length; Python refuses to read numbers of thousands."""
 _Dimension = Annotated[int, Field(ge=0, le=MAX_TEXTS)]
 
 
@@ -89,8 +91,8 @@ def split(request: Request, body: bytes) -> tuple[bytes, bytes]:
     length = request.headers.get(JSON_LENGTH, "")
     if not length:
         return body, b""
-    # 19 digits are enough for any valid length
-    if not (length.isascii() and length.isdigit()) or int(length[:19]) > len(body):
+    is_number = length.isascii() and length.isdigit() and len(length) <= _MAX_DIGITS
+    if not is_number or int(length) > len(body):
         raise InvalidRequestError(
             f"Invalid request: {JSON_LENGTH} must be a length of at most {len(body)} bytes, but is "
             f"{shortened(length)}"

@@ -44,6 +44,16 @@ def test_a_stopped_engine_is_not_ready(fresh_client: TestClient) -> None:
     assert fresh_client.post("/translate", json={"q": "Hund", "source": "de"}).status_code == 503
 
 
+def test_once_the_stop_is_announced_the_service_is_live_but_not_ready(
+    fresh_client: TestClient,
+) -> None:
+    fresh_client.app.state.services.store.announce_stop()  # type: ignore[attr-defined]
+    assert fresh_client.get("/health/live").status_code == 200
+    for path in ("/health", "/health/ready", "/v2/health/ready"):
+        assert fresh_client.get(path).status_code == 503, path
+    assert fresh_client.post("/translate", json={"q": "Hund", "source": "de"}).status_code == 200
+
+
 def _value(text: str, series: str) -> float:
     match = re.search(rf"^{re.escape(series)} (\S+)$", text, re.MULTILINE)
     assert match, f"no {series}"

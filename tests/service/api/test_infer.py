@@ -187,6 +187,8 @@ def test_texts_in_binary_get_translations_in_binary(client: TestClient) -> None:
     [
         (BINARY, 19, None, "20 bytes follow the JSON, but binary_data_size is 19"),
         (BINARY, 20, 10**30, "Inference-Header-Content-Length must be a length of at most"),
+        (BINARY, 20, "0" * 4301, "Inference-Header-Content-Length must be a length of at most"),
+        (BINARY, 20, "0" * 19 + "118", "Inference-Header-Content-Length must be a length of at"),
         (BINARY, 20, "-1", "but is -1"),
         (BINARY, 20, 3, "the body is not valid JSON"),
         (BINARY[:-1], 19, None, "end within element 1, which begins at byte 8"),

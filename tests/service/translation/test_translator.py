@@ -1,7 +1,9 @@
 """One request's way, without HTTP."""
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -35,6 +37,18 @@ def test_a_passed_deadline_is_an_error_and_is_counted(models: ModelSet, metrics:
     with pytest.raises(DeadlineExceededError):
         translate(models, ["Der alte Hund schläft. Die alte Frau wartet."], timeout=1e-9)
     assert outcomes(metrics) == {"expired": 2}
+
+
+def test_texts_of_clients_are_not_kept(models: ModelSet) -> None:
+    translator = models.models[0].translator
+    [direction, *_] = translator.manifest.directions
+    made = [
+        weakref.ref(translator.preparation(direction, replace(OPTIONS, **of_client)))
+        for of_client in ({"target_prefix": "The"}, {"ignored_tags": ("x",)}, {"beam_size": 3})
+    ]
+    gc.collect()
+    assert [one() is not None for one in made] == [False, False, True]
+    assert translator.preparation(direction, replace(OPTIONS, beam_size=3)) is made[2]()
 
 
 @pytest.mark.parametrize("cached", [0, 10])
