@@ -40,11 +40,14 @@ def quoted(value: object) -> str:
     null NaN ["ja", true] "bla bla bla bla bla bla bla bla bla bla bla bla bla bla ...
     """
     text = ""
-    for piece in _JSON.iterencode(value):  # piece by piece, as the value may be large or deep
-        text += piece.encode("utf-8", "backslashreplace").decode()  # for unpaired surrogates
-        if len(text) > MAX_QUOTED:
-            return f"{text[: MAX_QUOTED - 3]}..."
-    return text
+    try:
+        for piece in _JSON.iterencode(value):  # piece by piece, as the value may be large or deep
+            text += piece.encode("utf-8", "backslashreplace").decode()  # for unpaired surrogates
+            if len(text) > MAX_QUOTED:
+                break
+    except ValueError:  # an integer beyond Python's limit on digits, or a list that contains itself
+        text += "..."
+    return text if len(text) <= MAX_QUOTED else f"{text[: MAX_QUOTED - 3]}..."
 
 
 def reason(error: BaseException) -> str:

@@ -11,6 +11,7 @@ from collections.abc import (
 )
 from contextlib import suppress
 from functools import partial
+from numbers import Real
 from os import PathLike
 from pathlib import Path
 from queue import SimpleQueue
@@ -24,7 +25,7 @@ from service.models.model_set import ModelSet
 from service.text.run import Format
 from service.text.segmenter import Splitting
 from service.translation.background import Background, taken
-from service.translation.options import TranslationOptions
+from service.translation.options import TranslationOptions, check_code, impossible
 from service.translation.types import Done, Event, SentenceResult, Translation
 
 Work = Callable[..., Coroutine[Any, Any, list[Translation]]]
@@ -80,7 +81,8 @@ class Translator:
             bundle: the model's folder; by default, the bundled model.
             device: where to run; auto uses CUDA if there is a device and the bundle has graphs for it.
             precision: which graphs to run; auto uses int8 on a CPU and fp16 on CUDA, if the bundle has them.
-            num_workers: batches that run in parallel, one thread each; 0 means one per core (1 on CUDA).
+            num_workers: batches that run in parallel, one thread each, at most 1,024; 0 means one per core
+                (1 on CUDA).
 
         Raises:
             BundleError: the bundle cannot be used.
@@ -135,11 +137,11 @@ class Translator:
             texts: one text, or several, for which a list in the same order is returned.
             source: language code, or "auto" to detect it for each text; None is the only source or "auto".
             target: language code; may be None if the source has only one target.
-            timeout_seconds: time limit; None means no limit.
+            timeout_seconds: time limit, above 0; None means no limit.
             options: the fields of `service.TranslationOptions`.
 
         Raises:
-            InvalidRequestError: a language, an option or a text is invalid.
+            InvalidRequestError: a language, the time limit, an option or a text is invalid.
             AbandonedError, EngineError, RefusedError: see `service.errors`.
             TypeError: an option is unknown, or a text is not a str.
             RuntimeError: the translator is closed, or was loaded before this process was forked.
@@ -268,13 +270,20 @@ class Translator:
         """Check the arguments of a request, and return a function that starts it.
 
         Raises:
-            InvalidRequestError: an option has an invalid value.
+            InvalidRequestError: an argument has an invalid value.
             TypeError: an option is unknown, or a text is not a str.
         """
         for name in options.keys() - Options.__annotations__.keys():
             raise TypeError(f"there is no option {name}, only {', '.join(Options.__annotations__)}")
         text_list, checked = _texts(texts), TranslationOptions(**options)
-        timeout = NO_TIMEOUT_SECONDS if timeout_seconds is None else timeout_seconds
+        check_code("source", source)
+        check_code("target", target)
+        timeout = NO_TIMEOUT_SECONDS
+        if timeout_seconds is not None:
+            is_number = isinstance(timeout_seconds, Real) and not isinstance(timeout_seconds, bool)
+            if not is_number or not timeout_seconds > 0:
+                raise impossible("timeout_seconds", "a number above 0", timeout_seconds)
+            timeout = min(timeout_seconds, NO_TIMEOUT_SECONDS)
         return partial(self._models.translate, text_list, source, target, checked, timeout)
 
 
@@ -292,7 +301,7 @@ def _texts(value: str | Iterable[str]) -> list[str]:
     Raises:
         TypeError: a text is not a str.
     """
-    if not isinstance(value, Iterable):
+    if not isinstance(value, Iterable) or isinstance(value, bytes | bytearray | memoryview):
         raise TypeError(f"texts must be a str or several, but is {type(value).__name__}")
     texts = [value] if isinstance(value, str) else list(value)
     for index, text in enumerate(texts):

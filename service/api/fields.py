@@ -8,6 +8,7 @@ from service.keys import MAX_KEY_CHARACTERS
 from service.text.run import Format
 from service.text.segmenter import Splitting
 from service.text.surrogates import unpaired_surrogate
+from service.translation.options import MAX_CODE_CHARACTERS
 
 
 def _check_surrogates(text: str) -> str:
@@ -45,7 +46,9 @@ def _lowercased(value: object) -> object:
 MAX_TEXTS = 2_000
 """Limit on the texts of a request, in every dialect."""
 Text = Annotated[str, AfterValidator(_check_surrogates)]
-Code = Annotated[str, Field(max_length=64), BeforeValidator(_check_surrogates_first)]
+Code = Annotated[
+    str, Field(max_length=MAX_CODE_CHARACTERS), BeforeValidator(_check_surrogates_first)
+]
 """A language code; also the name of a tag or an output."""
 Choice = Annotated[str, Field(max_length=16), BeforeValidator(_check_surrogates_first)]
 """One of a few keywords."""

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+MAX_WORKERS = 1024
+"""Limit for the batches that run in parallel."""
+
 
 @dataclass(frozen=True, slots=True)
 class EngineConfig:

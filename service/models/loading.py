@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Literal, Self, get_args
 
-from service.engine.config import EngineConfig
+from service.engine.config import MAX_WORKERS, EngineConfig
 from service.engine.cores import available_cores
 from service.engine.engine import Engine
 from service.engine.runner import OnnxModelRunner, cuda_is_usable, runners_for
 from service.engine.single_sequence import runner_for_one
 from service.engine.turns import Turns
 from service.engine.types import Device, DeviceChoice, Floats, SpecialIds
-from service.errors import BundleError, reason
+from service.errors import BundleError, quoted, reason
 from service.models.bundle import Bundle, Precision, PrecisionChoice
 from service.models.observer import Observer
 from service.models.proof import (
@@ -64,9 +64,14 @@ class ModelOptions:
         for name, choice_type in (("device", DeviceChoice), ("precision", PrecisionChoice)):
             choices = get_args(choice_type)
             if (value := getattr(self, name)) not in choices:
-                raise ValueError(f"{name} must be one of {', '.join(choices)}, but is {value!r}")
-        if not isinstance(self.num_workers, int) or self.num_workers < 0:
-            raise ValueError(f"num_workers must be an integer >= 0, but is {self.num_workers!r}")
+                expected = f"one of {', '.join(choices)}"
+                raise ValueError(f"{name} must be {expected}, but is {quoted(value)}")
+        workers = self.num_workers
+        is_integer = isinstance(workers, int) and not isinstance(workers, bool)
+        if not is_integer or not 0 <= workers <= MAX_WORKERS:
+            raise ValueError(
+                f"num_workers must be an integer between 0 and {MAX_WORKERS}, but is {quoted(workers)}"
+            )
 
 
 @dataclass(frozen=True, slots=True)

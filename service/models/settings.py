@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_settings import BaseSettings, NoDecode
 
+from service.engine.config import MAX_WORKERS
 from service.engine.types import DeviceChoice
 from service.models.bundle import DEFAULT_BUNDLE, Code, PrecisionChoice
 
@@ -97,7 +98,7 @@ class ModelSettings(BaseSettings):
         int,
         Field(
             ge=0,
-            le=1024,
+            le=MAX_WORKERS,
             description="Batches that run in parallel, one thread each; 0 means one per core that the "
             "container may use (1 on CUDA). On a CPU, up to 8 of them have their own packed copy of the "
             "weights.",

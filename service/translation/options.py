@@ -1,5 +1,6 @@
 """The options of a translation, and the values that they may have in every interface."""
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from math import inf
@@ -11,7 +12,11 @@ from service.text.run import Format
 from service.text.segmenter import Splitting
 from service.text.surrogates import unpaired_surrogate
 
+MAX_CODE_CHARACTERS = 64
+"""Limit for language codes."""
 _KINDS: dict[type, str] = {Integral: "an integer", Real: "a number"}
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+"""A control character that is no space: vocabularies drop some, and after others a model writes nonsense."""
 
 
 class Range(NamedTuple):
@@ -69,27 +74,60 @@ class TranslationOptions:
             value = getattr(self, name)
             if value is None and self.__dataclass_fields__[name].default is None:
                 continue
-            is_number = isinstance(value, allowed.kind)
+            is_number = isinstance(value, allowed.kind) and not isinstance(value, bool)
             if not is_number:
-                raise _impossible(name, _KINDS[allowed.kind], value)
+                raise impossible(name, _KINDS[allowed.kind], value)
             if not allowed.least <= value <= allowed.most:
-                raise _impossible(name, str(allowed), value)
+                raise impossible(name, str(allowed), value)
         for name, choices in (("format", get_args(Format)), ("splitting", get_args(Splitting))):
             value = getattr(self, name)
             if value not in choices and value is not self.__dataclass_fields__[name].default:
-                raise _impossible(name, f"one of {', '.join(choices)}", value)
+                raise impossible(name, f"one of {', '.join(choices)}", value)
+        for name, switches in (("rerank", (True, False, None)), ("align", (True, False))):
+            value = getattr(self, name)
+            if not any(value is switch for switch in switches):
+                raise impossible(name, "true or false", value)
         if not _are_strings(self.ignored_tags):
-            raise _impossible("ignored_tags", "a list of strings", self.ignored_tags)
+            raise impossible("ignored_tags", "a list of strings", self.ignored_tags)
         if not isinstance(self.target_prefix, str):
-            raise _impossible("target_prefix", "a string", self.target_prefix)
+            raise impossible("target_prefix", "a string", self.target_prefix)
         # hashable
         object.__setattr__(self, "ignored_tags", tuple(self.ignored_tags))
         tags = (("ignored_tags", tag) for tag in self.ignored_tags)
         for name, text in (("target_prefix", self.target_prefix), *tags):
-            if (position := unpaired_surrogate(text)) is not None:
-                raise InvalidRequestError(
-                    f"Invalid request: {name} parameter has an unpaired surrogate at character {position}"
-                )
+            check_surrogates(name, text)
+        if control := _CONTROL.search(self.target_prefix):
+            raise InvalidRequestError(
+                f"Invalid request: target_prefix parameter has a control character at character "
+                f"{control.start()}"
+            )
+
+
+def check_code(name: str, code: object) -> None:
+    """Check that a language code may be one; None is none.
+
+    Raises:
+        InvalidRequestError: it is no string, empty, too long, or cannot be encoded; the message says `name`.
+    """
+    if code is None:
+        return
+    if not isinstance(code, str) or not code:
+        raise impossible(name, "a language code", code)
+    if len(code) > MAX_CODE_CHARACTERS:
+        raise impossible(name, f"at most {MAX_CODE_CHARACTERS} characters long", code)
+    check_surrogates(name, code)
+
+
+def check_surrogates(name: str, text: str) -> None:
+    """Check that a text can be encoded.
+
+    Raises:
+        InvalidRequestError: it has an unpaired surrogate; the message says `name`.
+    """
+    if (position := unpaired_surrogate(text)) is not None:
+        raise InvalidRequestError(
+            f"Invalid request: {name} parameter has an unpaired surrogate at character {position}"
+        )
 
 
 def _are_strings(value: object) -> bool:
@@ -99,7 +137,8 @@ def _are_strings(value: object) -> bool:
     return all(isinstance(item, str) for item in value)
 
 
-def _impossible(name: str, allowed: str, value: object) -> InvalidRequestError:
+def impossible(name: str, allowed: str, value: object) -> InvalidRequestError:
+    """Return the error for a parameter with another value than the allowed ones."""
     return InvalidRequestError(
         f"Invalid request: {name} parameter must be {allowed}, but is {quoted(value)}"
     )

@@ -1,14 +1,12 @@
 """Translation from Python: the same results as over HTTP, from any thread and event loop."""
 
 import asyncio
-import re
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,13 +22,7 @@ from service import (
     Translator,
 )
 from service.errors import (
-    BundleError,
     CancelledError,
-    DeadlineExceededError,
-    InvalidRequestError,
-    LimitExceededError,
-    QueueFullError,
-    UnsupportedLanguageError,
 )
 from service.python_api import Options
 from tests.conftest import TINY_BUNDLE
@@ -182,75 +174,6 @@ def test_cancelling_aborts_the_sentences(translator: Translator) -> None:
     asyncio.run(cancelled())
     assert translator.translate(TEXT, "de", "en").text == ENGLISH
     assert engine.num_waiting == 0
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"beam_size": 0}, "beam_size parameter must be >= 1, but is 0"),
-        ({"alternatives": -1}, "alternatives parameter must be >= 0, but is -1"),
-        ({"max_decoding_length": 0}, "max_decoding_length parameter must be >= 1"),
-        ({"no_repeat_ngram_size": -1}, "no_repeat_ngram_size parameter must be between 0 and 1000"),
-        ({"length_penalty": float("nan")}, "length_penalty parameter must be between -10 and 10"),
-        ({"ignored_tags": "abc"}, 'ignored_tags parameter must be a list of strings, but is "abc"'),
-        ({"format": "pdf"}, 'format parameter must be one of text, html, xml, but is "pdf"'),
-        ({"splitting": "some"}, "splitting parameter must be one of"),
-        ({"beam_size": 2.5}, "beam_size parameter must be an integer, but is 2.5"),
-        ({"alternatives": None}, "alternatives parameter must be an integer, but is null"),
-        ({"length_penalty": "high"}, 'length_penalty parameter must be a number, but is "high"'),
-        ({"target_prefix": 5}, "target_prefix parameter must be a string, but is 5"),
-        (
-            {"ignored_tags": ("a", 5)},
-            'ignored_tags parameter must be a list of strings, but is ["a',
-        ),
-        ({"ignored_tags": 5}, "ignored_tags parameter must be a list of strings, but is 5"),
-        (
-            {"target_prefix": "A\ud800"},
-            "target_prefix parameter has an unpaired surrogate at character 1",
-        ),
-        ({"ignored_tags": ("x", "\udc00")}, "ignored_tags parameter has an unpaired surrogate at"),
-    ],
-)
-def test_invalid_options_are_refused(translator: Translator, options: Any, said: str) -> None:
-    with pytest.raises(InvalidRequestError) as told:
-        translator.translate(TEXT, "de", "en", **options)
-    assert said in str(told.value)
-
-
-def test_errors_are_the_same_as_over_http(translator: Translator, tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedLanguageError, match="fr is not supported, only de, en"):
-        translator.translate(TEXT, "de", "fr")
-    with pytest.raises(LimitExceededError, match="beam_size parameter must be <= 128"):
-        translator.translate(TEXT, "de", "en", beam_size=129)
-    with pytest.raises((DeadlineExceededError, QueueFullError)):
-        translator.translate([TEXT] * 3000, "de", "en", timeout_seconds=0.001)
-    with pytest.raises(
-        InvalidRequestError, match="text 1 has an unpaired surrogate at character 2"
-    ):
-        translator.translate(["ja", "a \ud800"], "de", "en")
-    with pytest.raises(TypeError, match="there is no option beams, only beam_size, length_penalty"):
-        translator.translate(TEXT, "de", "en", beams=4)  # type: ignore[call-overload]
-    with pytest.raises(TypeError, match="text 1 is bytes, and must be str"):
-        translator.translate(["a", b"b"], "de", "en")  # type: ignore[list-item]
-    with pytest.raises(TypeError, match="texts must be a str or several, but is int"):
-        translator.translate(5, "de", "en")  # type: ignore[call-overload]
-    with pytest.raises(BundleError, match="is not a bundle"):
-        Translator.load(tmp_path)
-    assert issubclass(BundleError, AttendantError)
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"device": "gpu"}, "device must be one of auto, cpu, cuda, but is 'gpu'"),
-        ({"precision": "int4"}, "precision must be one of auto, int8, fp16, fp32, but is 'int4'"),
-        ({"num_workers": -1}, "num_workers must be an integer >= 0, but is -1"),
-        ({"num_workers": 1.5}, "num_workers must be an integer >= 0, but is 1.5"),
-    ],
-)
-def test_an_unavailable_device_is_refused(options: Any, said: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(said)):
-        Translator.load(TINY_BUNDLE, **options)
 
 
 def test_the_repr_of_a_result_is_one_readable_line(translator: Translator) -> None:
