@@ -69,6 +69,8 @@ FIELDS = [
     b"content-length: 5, 5",
     b"content-length: 0x5",
     b"content-length: 99999999999999999999999",
+    b"content-length: " + b"0" * 4301,
+    b"content-length: " + b"0" * 19 + b"1",
     b"content-length:",
     b"transfer-encoding: chunked",
     b"Transfer-Encoding: CHUNKED",
