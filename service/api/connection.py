@@ -16,8 +16,10 @@ from starlette.types import Scope
 from uvicorn.server import ServerState
 
 from service.api.connections import Connections
+from service.api.dialects import is_probe
 from service.api.errors import ERROR_CODE, SENT_STATUS, answer, identified
 from service.api.exchange import CLOSE, CONTINUE, Exchange, Field, base_scope, start_of
+from service.api.half_closed import HalfClosed
 from service.api.head import Head, HeadReader, ProtocolError
 from service.api.middleware.context import identity_of
 from service.api.middleware.early import EarlyRefusal
@@ -31,12 +33,6 @@ WRITE_SECONDS = 30.0
 """Total time that the sending of one answer may be blocked because its client does not read."""
 HELD_BYTES = 65_536
 """Received bytes that may wait to be processed; beyond that, reading is paused."""
-QUIET_SECONDS = 0.05
-"""Grace period for the answer after a half-close; only then is the client probed."""
-PROBE_SECONDS = (0.0, 0.002, 0.01, 0.05, 0.25)
-"""Pauses between checks whether a half-closed client has gone altogether; the last one repeats."""
-INTERIM_PROBES = (0, 6, 14, 46, 126)
-"""Checks that also send an interim response, up to 30 s later; some clients accept only a few."""
 
 
 class Connection(asyncio.Protocol):
@@ -68,12 +64,13 @@ class Connection(asyncio.Protocol):
         self._heads = HeadReader(max_head_bytes)
         self._buffer = bytearray()  # received, but not processed
         self._is_reading, self._is_advancing = True, False
-        self._is_in_line = False  # with a pipelined request
+        self._held: Head | None = None  # of a request that waits in line
+        self._is_in_line = self._is_next = self._is_pipelined = False
         self._has_client_ended = False  # a half-close: requests received before it are answered
         self._timer: asyncio.TimerHandle | None = None  # for what _waits_for says
         self._waits_for = ""  # "request", or the rest of its "head"
         self._write_timer: asyncio.TimerHandle | None = None
-        self._probe_timer: asyncio.TimerHandle | None = None
+        self._half_closed: HalfClosed | None = None
         self._blocked_since = 0.0
         self._blocked_seconds = 0.0  # the current answer's total so far
 
@@ -105,7 +102,7 @@ class Connection(asyncio.Protocol):
         """Unregister the connection, and cancel its timers and its request."""
         self.server_state.connections.discard(self)
         self.all.closed(self)
-        for timer in (self._timer, self._write_timer, self._probe_timer):
+        for timer in (self._timer, self._write_timer, self._half_closed):
             if timer is not None:
                 timer.cancel()
         if self.exchange is not None:
@@ -133,7 +130,9 @@ class Connection(asyncio.Protocol):
         self._process()
         if self.transport.is_closing():
             return False
-        self._probe_timer = self.loop.call_later(QUIET_SECONDS, self._probe, 0)
+        self._half_closed = HalfClosed(
+            self.loop, self._is_reset, self._send_interim, self.transport.abort
+        )
         return True
 
     def pause_writing(self) -> None:
@@ -165,8 +164,8 @@ class Connection(asyncio.Protocol):
             self._process()
 
     def go_on(self) -> None:
-        """Leave the line, and process the next pipelined request."""
-        self._is_in_line = False
+        """Leave the line, and begin with the request that waited."""
+        self._is_in_line, self._is_next = False, True
         if not self.transport.is_closing():
             self._process()
 
@@ -225,10 +224,15 @@ class Connection(asyncio.Protocol):
         if self._is_in_line:
             return False
         if exchange is None:
-            head = self._heads.read(self._buffer)
-            if head is not None:
-                self._begin(head)
-            return head is not None
+            head, self._held = self._held or self._heads.read(self._buffer), None
+            if head is None:
+                return False
+            if not (self._is_next or self._may_begin(head)):
+                self._held, self._is_in_line = head, True
+                return False
+            self._is_next = False
+            self._begin(head)
+            return True
         if not exchange.is_received:
             exchange.take(self._buffer)
             if not exchange.is_received:
@@ -237,12 +241,18 @@ class Connection(asyncio.Protocol):
         if not exchange.is_answered:
             return False
         self.exchange = None
+        self._is_pipelined = bool(self._buffer)
         if self.all.are_winding_down:
             self.transport.close()
-        elif self._buffer:
-            self._is_in_line = True
-            self.all.wait_in_line(self)
         return True
+
+    def _may_begin(self, head: Head) -> bool:
+        """Return whether a request begins now; otherwise, `go_on` is called when it is its turn."""
+        line = self.all.probes if is_probe(head.target.decode("latin-1")) else self.all.others
+        if not self._is_pipelined and line.may_begin(self.loop):
+            return True
+        line.wait(self)
+        return False
 
     def _begin(self, head: Head) -> None:
         """Start to answer the request whose head has been received."""
@@ -310,7 +320,7 @@ class Connection(asyncio.Protocol):
     def _watch(self) -> None:
         """Set the timer for what is awaited: a request, or the rest of a head."""
         waits_for = ""
-        if self.exchange is None and not self.transport.is_closing():
+        if self.exchange is None and not (self._is_in_line or self.transport.is_closing()):
             waits_for = "head" if self._buffer else "request"
         if waits_for == self._waits_for:
             return
@@ -332,18 +342,8 @@ class Connection(asyncio.Protocol):
         """Return whether the client has sent a reset; asyncio reports it only after all earlier data."""
         return bool(self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
 
-    def _probe(self, checks: int) -> None:
-        """Abort if a half-closed client has gone altogether; otherwise check again later.
-
-        If it has, it replies to an interim response with a reset; otherwise it discards the response (RFC
-        9110, section 15.2). HTTP/1.0 has no interim responses, so its clients are assumed to be there.
-        """
-        if self._is_reset():
-            self.transport.abort()
-            return
+    def _send_interim(self) -> None:
+        """Send an interim response, unless the answer has begun; HTTP/1.0 has none."""
         exchange = self.exchange
-        may_send = exchange and not exchange.has_started and exchange.head.version != "1.0"
-        if may_send and checks in INTERIM_PROBES:
+        if exchange and not exchange.has_started and exchange.head.version != "1.0":
             self.transport.write(CONTINUE)
-        pause = PROBE_SECONDS[min(checks, len(PROBE_SECONDS) - 1)]
-        self._probe_timer = self.loop.call_later(pause, self._probe, checks + 1)

@@ -5,11 +5,9 @@ room for a new one. A few connections are reserved for health checks: while all 
 other requests.
 """
 
-import asyncio
 import logging
 import resource
 import time
-from collections import deque
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
@@ -19,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service.api.dialects import is_probe
 from service.api.errors import answer
+from service.api.line import Line
 
 if TYPE_CHECKING:
     from service.api.connection import Connection
@@ -29,8 +28,6 @@ RESERVED = 32
 """Connections that are reserved for probes; at most a quarter of all."""
 OTHER_FILES = 160
 """File descriptors kept for everything but connections, unless that is more than half of all."""
-PIPELINED_PER_TURN = 16
-"""Pipelined requests that begin per turn of the event loop, so that it also accepts new connections."""
 WARNING_SECONDS = 10.0
 """Minimum time between two warnings that the limit is reached."""
 
@@ -44,11 +41,12 @@ class Connections:
         self.busy_limit = limit - min(RESERVED, limit // 4)
         self.are_winding_down = False
         """Whether each connection is closed after its next answer."""
+        self.probes, self.others = Line(), Line()
+        """Lines of requests to begin; probes have their own, so that they are answered beside any load."""
         self.num_closed = 0
         """Connections that were closed or refused because of the limit."""
         self._open: set[Connection] = set()
         self._waiting: dict[Connection, None] = {}  # for a complete request; longest wait first
-        self._line: deque[Connection] = deque()  # with a pipelined request
         self._warned = float("-inf")
 
     def __len__(self) -> int:
@@ -57,6 +55,8 @@ class Connections:
 
     def opened(self, connection: "Connection") -> None:
         """Add a new connection; at the limit, close another."""
+        self.probes.accepted()
+        self.others.accepted()
         self._open.add(connection)
         self._waiting[connection] = None
         if len(self._open) > self.limit:
@@ -76,19 +76,6 @@ class Connections:
         if connection in self._open:
             self._waiting.pop(connection, None)
             self._waiting[connection] = None
-
-    def wait_in_line(self, connection: "Connection") -> None:
-        """Let a connection go on with its next pipelined request when it is its turn."""
-        self._line.append(connection)
-        if len(self._line) == 1:
-            connection.loop.call_soon(self._next_turn, connection.loop)
-
-    def _next_turn(self, loop: asyncio.AbstractEventLoop) -> None:
-        first = [self._line.popleft() for _ in range(min(PIPELINED_PER_TURN, len(self._line)))]
-        if self._line:  # otherwise, the next one to come calls this
-            loop.call_soon(self._next_turn, loop)
-        for connection in first:
-            connection.go_on()
 
     def app_for(self, path: str, app: ASGIApp) -> ASGIApp:
         """Return the application for a request whose head has just arrived: `app`, or a refusal."""

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from service.api import connection
+from service.api import connection, half_closed
 from service.api.connections import Connections
 from tests.service.api.conversation import HEAD, POST, Connect, left, may_answer, refusal, talk
 from tests.waiting import until
@@ -49,7 +49,7 @@ def test_a_half_closed_client_gets_its_answer() -> None:
             writer.write(b"GET /patient HTTP/%s\r\nhost: here\r\n\r\n" % version)
             await asyncio.sleep(0.05)
             writer.write_eof()
-            await asyncio.sleep(4 * connection.QUIET_SECONDS)
+            await asyncio.sleep(4 * half_closed.QUIET_SECONDS)
             may_answer().set()
             answer = await reader.read()
             assert answer.endswith(b"ok")
@@ -63,7 +63,7 @@ def test_a_half_closed_client_gets_its_answer() -> None:
 def test_a_fast_answer_has_no_interim_response(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(connection, "QUIET_SECONDS", 60)
+    monkeypatch.setattr(half_closed, "QUIET_SECONDS", 60)
 
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()
@@ -120,7 +120,7 @@ def test_a_disconnect_after_a_half_close_is_detected() -> None:
         writer.write(HEAD.replace(b" / ", b" /patient ") + b"\r\n")
         writer.write_eof()
         assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
-        await asyncio.sleep(2 * connection.PROBE_SECONDS[-1])  # it has been probed several times
+        await asyncio.sleep(2 * half_closed.PROBE_SECONDS[-1])  # it has been probed several times
         writer.close()
         try:
             await until(lambda: left == ["/patient"])

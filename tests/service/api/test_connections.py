@@ -7,7 +7,7 @@ import weakref
 import pytest
 
 from service.api.connection import Connection
-from service.api.connections import PIPELINED_PER_TURN, Connections, limit_for
+from service.api.connections import Connections, limit_for
 from tests.service.api.conversation import HEAD, POST, Connect, may_answer, refusal, talk
 
 
@@ -121,37 +121,3 @@ def test_connections_leave_room_for_other_files(
     monkeypatch.setattr("resource.getrlimit", lambda _: (files, files))
     monkeypatch.setattr("resource.setrlimit", lambda *_: None)
     assert limit_for(1000) == limit
-
-
-class Pipelining:
-    """Has pipelined requests, and notes in which turn of the loop each begins."""
-
-    def __init__(self, connections: Connections, requests: int, turns: list[int]) -> None:
-        self.all, self.requests, self.turns = connections, requests, turns
-        self.loop = asyncio.get_running_loop()
-        self.wait()
-
-    def wait(self) -> None:
-        self.all.wait_in_line(self)  # type: ignore[arg-type]
-
-    def go_on(self) -> None:
-        self.turns[-1] += 1
-        self.requests -= 1
-        if self.requests:
-            self.wait()
-
-
-def test_few_pipelined_requests_begin_per_turn_of_the_loop() -> None:
-    async def run() -> tuple[list[int], list[int]]:
-        connections, turns = Connections(), [0]
-        clients = [Pipelining(connections, 3, turns) for _ in range(100)]
-        while any(client.requests for client in clients):
-            await asyncio.sleep(0)
-            turns.append(0)
-        return turns, [client.requests for client in clients]
-
-    turns, left = asyncio.run(run())
-    assert max(turns) == PIPELINED_PER_TURN
-    assert sum(turns) == 300
-    assert set(left) == {0}
-    assert len(turns) < 300 / PIPELINED_PER_TURN + 3

@@ -1,0 +1,67 @@
+"""Spreads requests over the turns of the event loop, so that it also accepts and reads connections."""
+
+import asyncio
+from collections import deque
+from typing import Protocol
+
+BEGUN_PER_TURN = 32
+"""Requests that begin per turn of the event loop."""
+ACCEPTING_TURNS = 8
+"""Of so many turns in a row that accept connections, one also begins a request."""
+
+
+class InLine(Protocol):
+    """A connection whose next request waits."""
+
+    loop: asyncio.AbstractEventLoop
+
+    def go_on(self) -> None:
+        """Begin with the request; called when it is its turn."""
+
+
+class Line:
+    """Connections that wait for the turn of the event loop in which their request begins."""
+
+    def __init__(self) -> None:
+        """Begin with an empty line."""
+        self._waiting: deque[InLine] = deque()
+        self._num_begun = 0  # in this turn
+        self._has_accepted = self._awaits_turn = False
+        self._turns_accepting = 0
+
+    def accepted(self) -> None:
+        """Record that a connection was accepted; as long as there are more, fewer requests begin."""
+        self._has_accepted = True
+
+    def may_begin(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Count a request that begins in this turn; return False if it must `wait`."""
+        if self._waiting or self._num_begun >= self._per_turn:
+            return False
+        self._num_begun += 1
+        self._watch_turn(loop)
+        return True
+
+    def wait(self, connection: InLine) -> None:
+        """Let a connection go on when it is its turn: if its request is pipelined, or if it may not begin."""
+        self._waiting.append(connection)
+        self._watch_turn(connection.loop)
+
+    @property
+    def _per_turn(self) -> int:
+        if self._has_accepted:
+            return int(self._turns_accepting % ACCEPTING_TURNS == 0)
+        return BEGUN_PER_TURN
+
+    def _watch_turn(self, loop: asyncio.AbstractEventLoop) -> None:
+        if not self._awaits_turn:
+            self._awaits_turn = True
+            loop.call_soon(self._next_turn, loop)
+
+    def _next_turn(self, loop: asyncio.AbstractEventLoop) -> None:
+        first = [self._waiting.popleft() for _ in range(min(self._per_turn, len(self._waiting)))]
+        self._turns_accepting = self._turns_accepting + 1 if self._has_accepted else 0
+        self._num_begun, self._has_accepted, self._awaits_turn = len(first), False, False
+        if first or self._waiting:
+            self._watch_turn(loop)
+        for connection in first:
+            connection.go_on()
