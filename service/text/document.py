@@ -8,7 +8,8 @@ from typing import Self
 
 from service.text import stand_ins
 from service.text.languages import Language
-from service.text.markup import elements, labels, plain, rows
+from service.text.markup import elements, labels, messages, plain, rows
+from service.text.markup.messages import OUTSIDE, Place
 from service.text.markup.nesting import belongs, check_nesting, without_empty_elements
 from service.text.pipeline import Pipeline
 from service.text.run import Format, Run, replaced
@@ -71,22 +72,44 @@ def parts_of(
     Raises:
         TextTooDeepError: inline elements are nested more than `nesting.MAX_NESTING` deep.
     """
-    parsed = plain.parse(text) if form == "text" else elements.parse(text, form, ignored)
+    if form == "text":
+        return _parts_of_text(text, OUTSIDE, splitting, pipeline)
+    return _parts(elements.parse(text, form, ignored), OUTSIDE, splitting, pipeline)
+
+
+def _parts_of_text(
+    text: str, place: Place, splitting: Splitting, pipeline: Pipeline
+) -> Iterator[str | Sentence]:
+    """Yield the parts of a plain text at a place in a message."""
+    return _parts(plain.parse(text, place), place, splitting, pipeline)
+
+
+def _parts(
+    parsed: Iterable[str | Run], place: Place, splitting: Splitting, pipeline: Pipeline
+) -> Iterator[str | Sentence]:
     for content in parsed:
         for run in [content] if isinstance(content, str) else labels.cut(content):
             if isinstance(run, str):
                 yield run
             else:
-                yield from _parts_of_run(pipeline.prepare_run(run), splitting, pipeline)
+                yield from _parts_of_run(pipeline.prepare_run(run), place, splitting, pipeline)
 
 
-def _parts_of_run(run: Run, splitting: Splitting, pipeline: Pipeline) -> Iterator[str | Sentence]:
+def _parts_of_run(
+    run: Run, place: Place, splitting: Splitting, pipeline: Pipeline
+) -> Iterator[str | Sentence]:
     """Yield the sentences of a run, each with its tags, and the text between them."""
     if run.tags:
         check_nesting(run.tags)
         run = replace(run, tags=without_empty_elements(run.tags))
     for segment, is_sentence in _segments(run, splitting, pipeline.language):
-        if not is_sentence:
+        if segment.protected and (pieces := messages.cut(segment, place)):
+            for piece in pieces:
+                if isinstance(piece, str):
+                    yield piece
+                else:
+                    yield from _parts_of_text(piece.text, piece.place, splitting, pipeline)
+        elif not is_sentence:
             yield segment.written()
         elif segment.tags:
             yield from _parts_of_row(segment, pipeline)
@@ -133,12 +156,13 @@ def _masked(run: Run) -> str:
     )
 
 
-def _sentence(source: Run, pipeline: Pipeline) -> Iterator[str | Sentence]:
+def _sentence(source: Run, pipeline: Pipeline, problem: str = "") -> Iterator[str | Sentence]:
     """Prepare a sentence; if there are not enough stand-ins, split it at its protected parts."""
+    problem = problem or messages.problem(source)
     if not has_letter(source.unprotected()) or pipeline.leaves(source):
         yield source.written()
         return
-    sentence = prepared(source, pipeline)
+    sentence = prepared(source, pipeline, problem=problem)
     if sentence is not None:
         tags_before, tags_after = sentence.around
         yield from tags_before
@@ -151,7 +175,7 @@ def _sentence(source: Run, pipeline: Pipeline) -> Iterator[str | Sentence]:
         core_end = max(core_start, len(text.rstrip()))
         core = piece.edited([(0, core_start, ""), (core_end, len(text), "")])
         yield piece.escaped(text[:core_start])
-        yield from [core.written()] if core.protected else _sentence(core, pipeline)
+        yield from [core.written()] if core.protected else _sentence(core, pipeline, problem)
         yield piece.escaped(text[core_end:])
 
 

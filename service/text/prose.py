@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from service.text.markup import elements, plain
+from service.text.markup.messages import MAX_NESTING, with_branches
 from service.text.rules.placeholders import Placeholders
 from service.text.run import Format, Run
 from service.text.segmenter import has_letter
@@ -30,7 +31,14 @@ def prose(text: str, form: Format, ignored: Iterable[str], characters: int) -> s
     return words
 
 
-def _words(parsed: Iterable[str | Run]) -> str:
-    """Return what is neither markup nor a placeholder."""
-    runs = [part for part in parsed if isinstance(part, Run)]
-    return "\n".join(_PLACEHOLDERS.prepare(run).unprotected() for run in runs)
+def _words(parsed: Iterable[str | Run], depth: int = 0) -> str:
+    """Return what is neither markup nor a placeholder, with the branches of messages after their sentence."""
+    words: list[str] = []
+    for run in parsed:
+        if isinstance(run, Run):
+            words.append(_PLACEHOLDERS.prepare(run).unprotected())
+            if depth < MAX_NESTING:
+                for _, argument in with_branches(run):
+                    for branch in argument.branches:
+                        words.append(_words(plain.parse(branch), depth + 1))
+    return "\n".join(words)

@@ -32,6 +32,8 @@ class Sentence:
     """The forced beginning of its translation, in which stand-ins replace protected parts."""
     around: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     """Tags that enclose the whole sentence, which are not part of it: opening and closing."""
+    problem: str = ""
+    """Which part of it stays untranslated, and why; "" if none does."""
 
     @property
     def source(self) -> Run:
@@ -51,7 +53,7 @@ class Sentence:
     def beginning(self, prefix: str) -> "Sentence":
         """Return the same sentence for a translation that begins with `prefix`."""
         is_taken = any(stand_in.name in prefix for stand_in in self.stand_ins)
-        other = prepared(self.source, self.pipeline, avoid=prefix) if is_taken else None
+        other = self._prepared(self.source, avoid=prefix) if is_taken else None
         sentence = other or self
         return replace(sentence, prefix=stand_ins.put_in(prefix, sentence.stand_ins))
 
@@ -92,7 +94,7 @@ class Sentence:
         if source is self.source:
             return None
         prefix = self._begins_with
-        sentence = prepared(source, self.pipeline, avoid=prefix)
+        sentence = self._prepared(source, avoid=prefix)
         return sentence.beginning(prefix) if sentence and sentence.around == self.around else None
 
     def in_pieces(self, translation: str) -> "Sentence | None":
@@ -102,11 +104,16 @@ class Sentence:
         """
         # again for an empty translation, which lacks everything
         everything = self.pipeline.protect(self._protected(translation), Run())
-        sentence = prepared(everything, self.pipeline, for_pieces=True)
+        sentence = self._prepared(everything, for_pieces=True)
         if sentence is None or not sentence.stand_ins or sentence.around != self.around:
             return None
         sentence = sentence.beginning(self._begins_with)
         return sentence if sentence.prefix == self._begins_with else None
+
+    def _prepared(
+        self, source: Run, for_pieces: bool = False, avoid: str = ""
+    ) -> "Sentence | None":
+        return prepared(source, self.pipeline, for_pieces, avoid, self.problem)
 
     @property
     def _begins_with(self) -> str:
@@ -167,12 +174,12 @@ class Sentence:
 
 
 def prepared(
-    source: Run, pipeline: Pipeline, for_pieces: bool = False, avoid: str = ""
+    source: Run, pipeline: Pipeline, for_pieces: bool = False, avoid: str = "", problem: str = ""
 ) -> Sentence | None:
     """Prepare a sentence for a model; return None if there are not enough stand-ins.
 
     With `for_pieces`, the model does not read the stand-ins, so there are always enough. Stand-ins that occur
-    in `avoid` are not used.
+    in `avoid` are not used. `problem` is that of the sentence.
     """
     *stages, last = pipeline.prepare_sentence(source)
     last = stand_ins.joined(last)
@@ -189,7 +196,13 @@ def prepared(
         read = replace(last, protected=()).edited(places)
     tags_before, tags, tags_after = outermost(read.tags, len(read.text))
     return Sentence(
-        read.text, tags, tuple(chosen), (*stages, last), pipeline, around=(tags_before, tags_after)
+        read.text,
+        tags,
+        tuple(chosen),
+        (*stages, last),
+        pipeline,
+        around=(tags_before, tags_after),
+        problem=problem,
     )
 
 

@@ -50,8 +50,9 @@ class MatchedSentences:
             pivot_texts = [sentence.source for sentence in self.second]
         source = " ".join([sentence.source for sentence in self.first] or pivot_texts)
         target = " ".join([sentence.target for sentence in self.second] or pivot_texts)
+        problem = next((sentence.problem for sentence in sentences if sentence.problem), "")
         return PivotedSentence(
-            Sentence(source, stages=(Run(source),)),
+            Sentence(source, stages=(Run(source),), problem=problem),
             targets=(target,),
             scores=(sum(sentence.score for sentence in sentences),),
             finish_reason=FinishReason.LENGTH if is_cut else FinishReason.END,

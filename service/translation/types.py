@@ -44,6 +44,11 @@ class TranslatedSentence:
         return self.sentence.readable(self.targets[0])
 
     @property
+    def problem(self) -> str:
+        """Which part of the sentence was left untranslated, and why; "" if none was."""
+        return self.sentence.problem
+
+    @property
     def score(self) -> float:
         """Log-probability of the best translation divided by the length penalty; 0 means certain."""
         return self.scores[0]

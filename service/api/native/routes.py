@@ -179,7 +179,10 @@ def _response(body: TranslateRequest, translations: list[Translation]) -> Transl
         if translation.detected is not None
     ]
     details = None
-    has_problem = any(translation.problem for translation in translations)
+    has_problem = any(
+        translation.problem or any(sentence.problem for sentence in translation.sentences)
+        for translation in translations
+    )
     if body.return_scores or body.return_alignment or has_problem:
         details = [_details(translation, body.return_alignment) for translation in translations]
     single = isinstance(body.given, str)
@@ -211,6 +214,7 @@ def _details(translation: Translation, with_alignment: bool) -> list[SentenceDet
             target=translated.target,
             score=translated.score,
             finish=_finish(translated),
+            problem=translated.problem or None,
             via=via,
         )
         if alignment is not None:

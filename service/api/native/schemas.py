@@ -112,7 +112,7 @@ class SentenceDetails(BaseModel):
     ]
     problem: Annotated[
         str | None,
-        Field(description="Why the text was not translated."),
+        Field(description="Why the text, or a part of the sentence, was not translated."),
     ] = None
     via: Annotated[
         Via | None,

@@ -41,6 +41,34 @@ def test_a_placeholder_that_the_model_loses_is_preserved(client: TestClient) -> 
     assert details["finish"] in ("pieces", "end")
 
 
+def test_each_branch_of_a_message_is_translated_as_a_whole_sentence(client: TestClient) -> None:
+    given = "Der alte {n, plural, one {Hund} other {Mann}} schläft."
+    body = {"q": given, **SUPPORTED, "return_scores": True}
+    answer = client.post("/translate", json=body).json()
+    whole = {
+        text: translate(client, text)
+        for text in ("Der alte Hund schläft.", "Der alte Mann schläft.")
+    }
+    assert answer["translatedText"] == "{{n, plural, one {{{}}} other {{{}}}}}".format(
+        *whole.values()
+    )
+    [details] = answer["details"]
+    assert {one["source"]: one["target"] for one in details} == whole
+
+
+def test_branches_that_stay_untranslated_are_told(client: TestClient) -> None:
+    left = "{n, plural, one {Hund} other {Mann}}"
+    given = [f"Der alte {left} #1 schläft.", "Der alte Hund schläft."]
+    answer = client.post("/translate", json={"q": given, **SUPPORTED}).json()
+    assert left in answer["translatedText"][0]
+    [[told], [other]] = answer["details"]
+    assert told["problem"].startswith(f'the branches of "{left}" are not translated')
+    assert told["finish"] != "copied"
+    assert "problem" not in other
+    alone = client.post("/translate", json={"q": given[1], **SUPPORTED}).json()
+    assert "details" not in alone
+
+
 def test_an_alignment_is_returned_on_request(client: TestClient) -> None:
     body = {"q": "Der alte Hund schläft.", **SUPPORTED, "return_alignment": True}
     [[details]] = client.post("/translate", json=body).json()["details"]

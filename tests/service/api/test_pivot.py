@@ -102,6 +102,11 @@ def test_a_sentence_that_is_too_long_is_not_left_in_the_pivot_language(client: T
     assert translate(client, [long, long], "de", "nl")["translatedText"] == [long, long]
 
 
+def test_branches_that_stay_untranslated_are_told(client: TestClient) -> None:
+    found = translate(client, "Der alte {n, plural, other {Hund}} #1 schläft.", "de", "nl")
+    assert found["details"][0][0]["problem"].startswith("the branches of ")
+
+
 def test_prefix_and_alternatives_apply_to_the_second_model(client: TestClient) -> None:
     found = translate(client, SENTENCES[0], "de", "nl", alternatives=2, target_prefix="Die alte")
     assert found["translatedText"].startswith("Die alte")

@@ -57,6 +57,7 @@ CELLS = (
 MESSAGES = (
     *("{a, plural,", "{a, plural, one {", "{a,select,b{", "'{", "{a,select,b{c}} "),
     *("{a,plural,b{#}}d", "{a, plural,}", "{a,select,b{c}x}", "{ ", "{a ,"),
+    *("a {a,select,b{c}} ", "a {a,plural,b{c}d{# e}} f. ", "=1{a}", "b{c {a,select,d{e}} f}"),
 )
 OPENED = (
     *("<", "</", "<a ", "<a b='", "<!a", "&#", "&#x", "http://", "a@", "#", "%", "%(", "{{", "`"),
@@ -74,6 +75,8 @@ NESTED = (
     ("[", "](a)"),
     ("{a,plural,b{", "}}"),
     ("{a,plural,", "}"),
+    ("a {a,plural,b{", "}} c"),
+    ("{a,select,b{c}d{e ", " f}}"),
 )
 DRAWN = ("-=", "=~<", "- ", "* ", "->", "<-", "!?", "/.", "@a/")
 NUMBERS = (

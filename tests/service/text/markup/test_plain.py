@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from service.text.markup import html_tags, plain
+from service.text.markup.messages import OUTSIDE, Place
 from service.text.run import Run
 from service.text.segmenter import Splitting
 from tests.service.text.pipelines import take_apart, unchanged
@@ -222,47 +223,27 @@ COUNT = "{n, plural, =0 {nic} one {# plik} other {# plików}}"
 
 
 @pytest.mark.parametrize(
-    ("text", "left", "kept"),
+    ("text", "place", "left", "kept"),
     [
-        (COUNT, ["nic", "\ufffc plik", "\ufffc plików"], ["#", "#"]),
+        (f"Masz {COUNT} dziś `x`.", OUTSIDE, "Masz \ufffc dziś \ufffc.", [COUNT, "`x`"]),
+        (f"Nimm '{COUNT}' so", OUTSIDE, f"Nimm '{COUNT}' so", []),
+        ("'{x}' # {y}", OUTSIDE, "'{x}' # {y}", []),
+        ("'{x}' # {y}", Place(1, is_plural=False), "\ufffc # {y}", ["'{x}'"]),
+        ("'{x}' #", Place(1, is_plural=True), "\ufffc \ufffc", ["'{x}'", "#"]),
+        ("l'#' a", Place(1, is_plural=True), "l\ufffc a", ["'#'"]),
         (
-            "{who, select, male {He} other {They}} liked your photo.",
-            ["He", "They", " liked your photo."],
-            [],
-        ),
-        (
-            "Hallo {name}, {n, selectordinal, offset:1 one {ein [Brief](/b)} other {#. Brief}}!",
-            ["Hallo {name}, ", "ein Brief", "\ufffc. Brief"],
-            ["#"],
-        ),
-        (
-            f"{{a, select, x {{{COUNT}}} other {{никто}}}}",
-            ["nic", "\ufffc plik", "\ufffc plików", "никто"],
-            ["#", "#"],
-        ),
-        (f"Masz {COUNT} dziś `x`.", ["Masz \ufffc dziś \ufffc."], [COUNT, "`x`"]),
-        (f"Nimm '{COUNT}' so", [f"Nimm '{COUNT}' so"], []),
-        (
-            "{n, plural, one {'{x}' #} other {l'#' a}}",
-            ["\ufffc \ufffc", "l\ufffc a"],
-            ["'{x}'", "#", "'#'"],
-        ),
-        (
-            "{n, plural, other {a '{' b'}' '{c d}' it''s}}",
-            ["a \ufffc b\ufffc '{c d}' it''s"],
+            "a '{' b'}' '{c d}' it''s",
+            Place(1, is_plural=True),
+            "a \ufffc b\ufffc '{c d}' it''s",
             ["'{'", "'}'"],
         ),
-        ("{n, plural, one {ab", ["{n, plural, one {ab"], []),
-        ("{n, plural, ab} cd", ["{n, plural, ab} cd"], []),
-        ("{n, number, integer} {n}", ["{n, number, integer} {n}"], []),
     ],
 )
-def test_branches_of_messages_are_separate_runs(
-    text: str, left: list[str], kept: list[str]
+def test_arguments_literals_and_numbers_of_messages_are_protected(
+    text: str, place: Place, left: str, kept: list[str]
 ) -> None:
-    found = runs(text)
-    assert [run.text for run in found if run.text.strip(" !")] == left
-    assert [one.raw for run in found for one in run.protected] == kept
+    [run] = [one for one in plain.parse(text, place) if isinstance(one, Run)]
+    assert (run.text, [one.raw for one in run.protected]) == (left, kept)
 
 
 README = """# Titel
