@@ -14,16 +14,21 @@ from service.text.rules.rule import Rule, Setting
 from service.text.run import Run, Tag, replaced
 from service.text.segmenter import has_letter
 
+_LOW = ",,"
+"""A German opening quote, as it is typed."""
 _QUOTED = regex.compile(  # to `regex`, vowel signs are part of a word: यह “कुत्ता”
-    r"""(?<![^\s(\[/–—-])(?:  # not in a="b"
-        [„“"«»](?=\w)[^„“”"«»\n]*\w(?P<double>[“”"«»])
-      | [‚‘‹›](?=\w)[^‚‘’‹›\n]*\w[‘’‹›]
-      | '(?=\w)[^'\n]{2,40}(?<=\w)'  # if longer, more likely two apostrophes
-      | «[ \u00a0\u202f](?=\w)[^„“”"«»\n]*\w(?P<spaced>[ \u00a0\u202f]»)
+    rf"""(?<![^\s(\[/–—-])(?:  # not in a="b"
+        (?P<opening>[„“"«»])(?=\w)[^„“”"«»\n]*\w(?P<double>[“”"«»])
+      | (?P<opening>[‚‘‹›])(?=\w)[^‚‘’‹›\n]*\w(?P<single>[‘’‹›])
+      | (?P<opening>')(?=\w)[^'\n]{{2,40}}(?<=\w)(?P<single>')  # if longer, more likely two apostrophes
+      | (?P<opening>«[ \u00a0\u202f])(?=\w)[^„“”"«»\n]*\w(?P<double>[ \u00a0\u202f]»)
+      # as typed where a keyboard lacks them; but not <<name>>, a field of a form letter
+      | (?P<opening>>>)(?=\w)[^<>\n]*\w(?P<double><<)
+      | (?P<opening>{_LOW}|``)(?=\w)(?:(?!{_LOW}|``|'')[^„“”"«»\n])*\w(?P<double>''|["“”])
     )(?!\w)""",
     regex.VERBOSE,
 )
-_MAY_HOLD_ONE = re.compile(r"""[„“”"«»‚‘‹›「」()\[\]'](?<!\w')""")
+_MAY_HOLD_ONE = re.compile(r"""[„“”"«»‚‘‹›「」()\[\]'<](?<!\w')""")
 """A fast check: most sentences have no quotes or brackets, and apostrophes only after letters."""
 _QUOTES = frozenset('„“”"«»「」')
 _SPACED = "«»"
@@ -99,12 +104,11 @@ class Quotes(Rule):
         masked = [(part.begin, part.end, "x" * (part.end - part.begin)) for part in run.protected]
         for match in replace(run, text=replaced(run.text, masked)).between_tags(_QUOTED.finditer):
             start, end = match.span()
-            length = 2 if match["spaced"] else 1
-            inner_start, inner_end = start + length, end - length
-            is_double = match["double"] or match["spaced"]
-            marks = self._quotes[:2] if is_double else self._quotes[2:]
-            opening = marks[:1] or run.text[start:inner_start]
-            closing = marks[1:] or run.text[inner_end:end]
+            closing = match["double"] or match["single"]
+            inner_start, inner_end = match.end("opening"), end - len(closing)
+            marks = self._quotes[:2] if match["double"] else self._quotes[2:]
+            opening = marks[:1] or run.escaped(run.text[start:inner_start])
+            closing = marks[1:] or run.escaped(run.text[inner_end:end])
             pairs.append(((start, inner_start, opening), (inner_end, end, closing)))
         return as_tags(run, pairs)
 
@@ -124,7 +128,7 @@ def _inner(text: str) -> tuple[int, int]:
             opens = quotes == 1
         if last_mark in _QUOTES:
             is_inch = content[-2].isdigit()
-            closes = quotes == 1 and not is_inch
+            closes = quotes == 1 and not is_inch and _LOW not in content
         if _BRACKETS.get(first_mark) == last_mark:
             opens = closes = content.count(first_mark) == content.count(last_mark) == 1
         elif first_mark in _QUOTES and last_mark in _QUOTES:

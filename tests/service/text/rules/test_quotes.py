@@ -25,6 +25,15 @@ from tests.service.text.pipelines import aligned, assembled, take_apart, unchang
             [(0, "'"), (2, "'"), (10, "„"), (13, "“")],
         ),
         ('27" or 30", "offen', '27" or 30", "offen', []),
+        (
+            "So >>ja<<, >>Der Prozess<<",
+            "So ja, Der Prozess",
+            [(3, ">>"), (5, "<<"), (7, ">>"), (18, "<<")],
+        ),
+        ("So ,,ja'' und ,,nein\"", "So ja und nein", [(3, ",,"), (5, "''"), (10, ",,"), (14, '"')]),
+        ("So ``yes, I'm'' here", "So yes, I'm here", [(3, "``"), (11, "''")]),
+        ("a << b >> c, <<name>>, x>>y<<z", "a << b >> c, <<name>>, x>>y<<z", []),
+        ("a,,b'' ,,c 'd", "a,,b'' ,,c 'd", []),
         ("rock 'n' roll, don't, the boys' ball", "rock 'n' roll, don't, the boys' ball", []),
         ('`a = "b"` {"x"} lang="de"', '`a = "b"` {"x"} lang="de"', []),
         (
@@ -67,6 +76,18 @@ def test_quotes_follow_their_words_in_the_target_style(target: str, expected: st
     translation, links = "Sleeping is the old dog.", [3, 3, 0, 1, 2, 4]
     alignment = aligned(sentence.text, translation, links)
     assert assembled(document, [translation], [alignment]) == expected
+
+
+@pytest.mark.parametrize("text", [">>alte<<", ",,alte''", ',,alte"', "``alte''"])
+@pytest.mark.parametrize("target", ["en", "und"])
+def test_typed_quotes_are_like_printed_ones(text: str, target: str) -> None:
+    escaped = text.replace("<", "&lt;").replace(">", "&gt;")
+    document = take_apart(f"<p>Der {escaped} Hund</p>", "html", target=profile(target))
+    [sentence] = document.sentences
+    assert sentence.text == "Der alte Hund"
+    alignment = aligned(sentence.text, "the old dog", [0, 1, 2])
+    expected = '"old"' if target == "en" else escaped.replace("alte", "old")
+    assert assembled(document, ["the old dog"], [alignment]) == f"<p>the {expected} dog</p>"
 
 
 def test_quotes_around_a_sentence_need_no_alignment() -> None:
