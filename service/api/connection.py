@@ -119,6 +119,7 @@ class Connection(asyncio.Protocol):
             self.transport.abort()
         if not self.transport.is_closing():
             self._buffer += data
+            self.all.heard(self)
             self._process()
 
     def eof_received(self) -> bool:

@@ -1,8 +1,8 @@
 """All open connections, and their limit.
 
-At the limit, the connection that has waited longest for a request, or for the rest of one, is closed to make
-room for a new one. A few connections are reserved for health checks: while all others are busy, these refuse
-other requests.
+At the limit, of the connections without a complete request, the one that has been silent for longest is closed
+to make room for a new one. A few connections are reserved for health checks: while all others are busy, these
+refuse other requests.
 """
 
 import logging
@@ -46,7 +46,7 @@ class Connections:
         self.num_closed = 0
         """Connections that were closed or refused because of the limit."""
         self._open: set[Connection] = set()
-        self._waiting: dict[Connection, None] = {}  # for a complete request; longest wait first
+        self._waiting: dict[Connection, None] = {}  # for a complete request; longest silence first
         self._warned = float("-inf")
 
     def __len__(self) -> int:
@@ -66,6 +66,12 @@ class Connections:
         """Remove a connection."""
         self._open.discard(connection)
         self._waiting.pop(connection, None)
+
+    def heard(self, connection: "Connection") -> None:
+        """Record that bytes have arrived: of the waiting connections, this one is closed last."""
+        if connection in self._waiting:
+            del self._waiting[connection]
+            self._waiting[connection] = None
 
     def received(self, connection: "Connection") -> None:
         """Record that a request is complete: its connection is kept until it is answered."""
@@ -90,7 +96,7 @@ class Connections:
         return len(self._open) - len(self._waiting)
 
     def _close_oldest(self) -> None:
-        """Close the connection that has waited longest: the new one, if all others are busy."""
+        """Close the connection that has been silent for longest: the new one, if all others are busy."""
         oldest = next(iter(self._waiting))
         self._count()
         self.closed(oldest)

@@ -24,7 +24,7 @@ from service.threads import Threads
 
 JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
 MULTIPART = "multipart/form-data"
-PARSED_ON_LOOP_BYTES = 65_536
+PARSED_ON_LOOP_BYTES = 16_384
 PARSER = Threads(1, "parser")
 """Parses larger bodies, one at a time, as they would block the event loop."""
 
@@ -168,10 +168,11 @@ def _json_object(text: str) -> Fields:
     except ValueError:  # an integer beyond Python's limit on digits
         message = "Invalid request: a number in the JSON body has too many digits"
         raise InvalidRequestError(message) from None
-    if not isinstance(value, Fields):
+    if not isinstance(value, dict):
         raise InvalidRequestError("Invalid request: the body must be a JSON object")
-    value.repeated = repeated
-    return value
+    fields = Fields(value.items())
+    fields.repeated = repeated
+    return fields
 
 
 class _Decoder(threading.local):
@@ -186,9 +187,10 @@ class _Decoder(threading.local):
         self._repeated = ""
         return self._decoder.decode(text), self._repeated
 
-    def _gather(self, pairs: list[tuple[str, Any]]) -> Fields:
-        fields = Fields(pairs)
-        self._repeated = self._repeated or fields.repeated
+    def _gather(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        fields = dict(pairs)  # not `Fields`: a body may have hundreds of thousands of objects
+        if len(fields) < len(pairs) and not self._repeated:
+            self._repeated = Fields(pairs).repeated
         return fields
 
 

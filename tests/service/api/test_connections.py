@@ -9,6 +9,7 @@ import pytest
 from service.api.connection import Connection
 from service.api.connections import Connections, limit_for
 from tests.service.api.conversation import HEAD, POST, Connect, may_answer, refusal, talk
+from tests.waiting import until
 
 
 def test_at_the_limit_the_longest_idle_connection_is_closed(
@@ -30,6 +31,23 @@ def test_at_the_limit_the_longest_idle_connection_is_closed(
     talk(conversation, connections)
     assert connections.num_closed == 2
     assert len([one for one in caplog.records if "limit of 3 connections" in one.message]) == 1
+
+
+def test_at_the_limit_an_upload_in_progress_is_kept() -> None:
+    async def conversation(connect: Connect) -> None:
+        uploading, upload = await connect()
+        upload.write(POST + b"content-length: 3\r\n\r\na")
+        silent = [await connect() for _ in range(2)]
+        await until(lambda: len(connections) == 3)
+        upload.write(b"b")
+        await asyncio.sleep(0.05)
+        await connect()
+        assert await silent[0][0].read() == b""
+        upload.write(b"c")
+        assert (await uploading.readuntil(b"abcok")).startswith(b"HTTP/1.1 200")
+
+    connections = Connections(3)
+    talk(conversation, connections)
 
 
 def test_at_the_limit_of_busy_connections_only_health_is_answered() -> None:

@@ -1,5 +1,7 @@
 """Bodies of every type, and queries."""
 
+import asyncio
+import sys
 import threading
 from typing import Any
 from urllib.parse import urlencode
@@ -109,6 +111,13 @@ def test_forms_with_too_many_fields_or_without_text_are_refused(
         assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
         assert f"the {place} " in answer.json()["error"]
         assert message in answer.json()["error"]
+
+
+def test_a_body_of_many_objects_takes_little_memory() -> None:
+    body = '{"q":"Hund","source":"de","target":"en","x":[' + ",".join(["{}"] * 100_000) + "]}"
+    fields = asyncio.run(inputs.json_fields(body.encode()))
+    assert {type(one) for one in fields["x"]} == {dict}
+    assert sys.getsizeof(fields["x"][0]) <= 64
 
 
 def test_a_large_body_is_parsed_outside_the_event_loop(client: TestClient) -> None:
