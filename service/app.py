@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 NUM_THREADS = 4
 """For a load, the end of the models, and work of requests that would block the event loop."""
 WATCH_SECONDS = 1.0
-"""Interval between checks of the engines and of loads."""
+"""Interval between checks of what works in the background."""
 
 
 def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _: None) -> FastAPI:
@@ -137,7 +137,7 @@ def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: M
 async def _load_and_watch(
     store: ModelStore, threads: Threads, on_failure: Callable[[str], None]
 ) -> None:
-    """Load the models, then check them until one fails or a load hangs."""
+    """Load the models, then check what works in the background until it fails."""
     try:
         await asyncio.get_running_loop().run_in_executor(threads, store.load)
     except Exception as error:
@@ -147,10 +147,21 @@ async def _load_and_watch(
     while failure is None:
         await asyncio.sleep(WATCH_SECONDS)
         try:
-            failure = store.check()
+            failure = _failure_of(store)
         except Exception:  # this task must not end unnoticed
             logger.exception("the state of the models could not be checked")
     on_failure(failure)
+
+
+def _failure_of(store: ModelStore) -> str | None:
+    """Return why requests cannot be answered any more, or None."""
+    if failure := store.check():
+        return failure
+    name, seconds = inputs.WATCH.longest()
+    if seconds < store.settings.stall_seconds:
+        return None
+    store.has_hung = True
+    return f"{name} has not ended for {seconds:.0f} s"
 
 
 @contextmanager

@@ -133,7 +133,7 @@ def _server(settings: Settings, app: FastAPI) -> Server:
     stop = Stop(
         settings.stop_delay_seconds,
         settings.drain_seconds,
-        can_finish=lambda: store.current is None or store.current.is_alive,
+        can_finish=lambda: store.can_finish,
         announce=announce,
         refuse=store.refuse_new,
         finish=finish,

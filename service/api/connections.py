@@ -1,8 +1,8 @@
 """All open connections, and their limit.
 
-At the limit, of the connections without a complete request, the one that has been silent for longest is closed
-to make room for a new one. A few connections are reserved for health checks: while all others are busy, these
-refuse other requests.
+At the limit, of the connections without a complete request, the one that has been silent for longest is
+closed to make room for a new one. A few connections are reserved for health checks: while all others are
+busy, these refuse other requests.
 """
 
 import logging

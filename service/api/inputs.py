@@ -8,6 +8,7 @@ import asyncio
 import json
 import math
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -19,7 +20,9 @@ from starlette.requests import ClientDisconnect
 from service.api.errors import shortened
 from service.api.forms import Fields, multipart, urlencoded
 from service.api.media import check_charset, check_coding, field_of, parse_value
+from service.engine.stalls import StallDetector
 from service.errors import InvalidRequestError
+from service.fair_queue import FairQueue
 from service.threads import Threads
 
 JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
@@ -27,6 +30,9 @@ MULTIPART = "multipart/form-data"
 PARSED_ON_LOOP_BYTES = 16_384
 PARSER = Threads(1, "parser")
 """Parses larger bodies, one at a time, as they would block the event loop."""
+WATCH = StallDetector(time.monotonic)
+"""Detects that the parser hangs."""
+_QUEUE = FairQueue(1)
 
 Model = TypeVar("Model", bound=BaseModel)
 Enter = Callable[[Request, object], None]
@@ -116,7 +122,13 @@ async def _parsed(body: bytes, parse: Callable[[], Fields]) -> Fields:
     """Return the result of `parse`, which runs in a thread if the body is large."""
     if len(body) <= PARSED_ON_LOOP_BYTES:
         return parse()
-    return await asyncio.get_running_loop().run_in_executor(PARSER, parse)
+    async with _QUEUE.turn(len(body)):
+        return await asyncio.get_running_loop().run_in_executor(PARSER, _watched, parse)
+
+
+def _watched(parse: Callable[[], Fields]) -> Fields:
+    with WATCH.busy("the parser of requests"):
+        return parse()
 
 
 def _fields(content_type: str, body: bytes, text: str) -> Fields:

@@ -85,6 +85,11 @@ class ModelStore:
         return self.stage is not Stage.READY
 
     @property
+    def can_finish(self) -> bool:
+        """Whether requests in progress can finish: not if a thread hangs or an engine has failed."""
+        return not self.has_hung and (self.current is None or self.current.is_alive)
+
+    @property
     def is_loading(self) -> bool:
         """Whether a thread is loading models; `stop` leaves it behind if these are the first ones."""
         return self._changing.locked()

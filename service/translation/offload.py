@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TypeVar
 
 from service.errors import CancelledError, DeadlineExceededError, NotReadyError
@@ -20,6 +21,7 @@ async def run_in_thread(
     clock: Callable[[], float],
     deadline: float,
     executor: Executor,
+    turn: AbstractAsyncContextManager[None] | None = None,
 ) -> Result:
     """Run `work` on another thread and return its result; if the caller is cancelled, the work ends early.
 
@@ -28,6 +30,7 @@ async def run_in_thread(
         clock: seconds.
         deadline: by `clock`; the work ends early when it has passed.
         executor: the threads to use.
+        turn: entered before the work begins.
 
     Raises:
         DeadlineExceededError: the deadline passed before the work was finished.
@@ -44,7 +47,8 @@ async def run_in_thread(
             raise DeadlineExceededError(message)
 
     try:
-        async with asyncio.timeout(seconds_left):  # ends even if no thread becomes free
+        # ends even if no thread becomes free
+        async with asyncio.timeout(seconds_left), turn or nullcontext():
             run = contextvars.copy_context().run  # so that log lines name the request
             try:
                 result = asyncio.get_running_loop().run_in_executor(executor, run, work, check)

@@ -14,6 +14,7 @@ from service.errors import (
     QueueFullError,
     RefusedError,
 )
+from service.fair_queue import FairQueue
 from service.models.bundle import Bundle, Direction
 from service.models.observer import Observer
 from service.text.document import Document
@@ -75,7 +76,7 @@ class ModelTranslator:
         self.tokenizers, self.searcher, self.aligner = tokenizers, searcher, aligner
         self.policy, self.observer = policy, observer or Observer()
         self._backlog = Backlog(TEXT_THREADS)  # in characters
-        self._threads = Threads(TEXT_THREADS, "texts")
+        self._threads, self._queue = Threads(TEXT_THREADS, "texts"), FairQueue(TEXT_THREADS)
         self._threads.start()
 
     def close(self) -> None:
@@ -120,7 +121,7 @@ class ModelTranslator:
         searcher = searcher or self.searcher
         size_a_text = CHARACTERS_A_TEXT + len(options.target_prefix)
         size = sum(map(len, texts)) + size_a_text * len(texts)
-        run = partial(self._run, size > CHARACTERS_ON_LOOP, deadline)
+        run = partial(self._run, size, deadline)
         sentences = self.sentence_translator(searcher, request, deadline, run)
         ranks = options.alternatives + 1
         with _Counted(self.observer, direction, len(texts)) as count:
@@ -162,16 +163,23 @@ class ModelTranslator:
                     f"{seconds_left:.1f} s from now",
                     promise.seconds,
                 )
-            prepared, seconds = await self._run(True, deadline, prepare)
+            prepared, seconds = await self._run(size, deadline, prepare)
             self._backlog.measured(size, seconds)
         self.observer.on_prepared(seconds)
         return prepared
 
-    async def _run(self, is_long: bool, deadline: float, work: Callable[[Check], Result]) -> Result:
-        """Run CPU work and return its result; long work runs on another thread."""
-        if is_long:
-            return await run_in_thread(work, self.searcher.engine.clock, deadline, self._threads)
-        return work(lambda: None)
+    async def _run(self, size: int, deadline: float, work: Callable[[Check], Result]) -> Result:
+        """Run CPU work for texts of `size` characters; if they are long, on another thread."""
+        if size <= CHARACTERS_ON_LOOP:
+            return work(lambda: None)
+        engine = self.searcher.engine
+
+        def watched(check: Check) -> Result:
+            with engine.watch.busy("work on a text"):
+                return work(check)
+
+        turn = self._queue.turn(size)
+        return await run_in_thread(watched, engine.clock, deadline, self._threads, turn)
 
     def preparation(self, direction: Direction, options: TranslationOptions) -> Preparation:
         """Return the preparation for these options; it is kept, unless it has texts of the client.

@@ -7,7 +7,6 @@ import socket
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -81,54 +80,6 @@ def test_requests_are_still_served_for_a_while_after_sigterm() -> None:
             assert answer.status_code == 200
             assert answer.headers["connection"] == "close"
         assert server.process.wait(60) == 0
-
-
-HANGING = """
-import sys, threading
-from service import process
-from service.engine.runner import OnnxModelRunner
-
-KIND, THREAD = {kind!r}, {thread!r}
-run = getattr(OnnxModelRunner, KIND)
-
-def hanging(runner, *arrays):
-    if threading.current_thread().name.startswith(THREAD):
-        threading.Event().wait()
-    return run(runner, *arrays)
-
-setattr(OnnxModelRunner, KIND, hanging)
-sys.exit(process.main([]))
-"""
-
-
-@pytest.mark.slow
-def test_a_hanging_aligner_ends_the_process_and_fails_its_requests(
-    tmp_path: Path,
-) -> None:
-    log = tmp_path / "log"
-    script = HANGING.format(kind="align", thread="aligner")  # not at the start, on another thread
-
-    async def post(url: str) -> list[httpx.Response]:
-        async with httpx.AsyncClient(timeout=60) as client:
-            body = {"q": "Der alte Hund schläft.", "source": "de", "target": "en"}
-            assert (await client.post(f"{url}/translate", json=body)).status_code == 200
-            # more than there are threads
-            bodies: list[dict[str, Any]] = [body | {"return_alignment": True}] * 4
-            bodies += [body | {"q": "Der <b>alte</b> Hund schläft.", "format": "html"}]
-            asked = [client.post(f"{url}/translate", json=one) for one in bodies]
-            streams = {"accept": "text/event-stream"}
-            asked.append(client.post(f"{url}/translate", json=bodies[0], headers=streams))
-            return await asyncio.gather(*asked)
-
-    with serving(TINY_BUNDLE, log, script, num_workers="2", stall_seconds="0.5") as server:
-        started = time.monotonic()
-        *plain, stream = asyncio.run(post(server.url))
-        assert time.monotonic() - started < 10
-        assert server.process.wait(60) == 1
-    assert {one.status_code for one in plain} == {503}
-    assert stream.text.count("event: error\n") == 1
-    assert "an alignment has not ended for" in log.read_text()
-    assert "Traceback" not in log.read_text()
 
 
 def test_connections_accepted_by_the_kernel_are_answered() -> None:
