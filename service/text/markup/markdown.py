@@ -130,6 +130,35 @@ class _Reader:
         """The placeholders of the text, in order."""
         return Placeholders().prepare(Run(_without_targets(self.text, self.events))).protected
 
+    @cached_property
+    def bold_words(self) -> frozenset[int]:
+        """The places of the words between two underscores that are not placeholders, such as `__name__`.
+
+        These are labels in title case at the beginning of a line, and all words if other underscores in the
+        text enclose several words.
+        """
+        text = self.text
+        marked = [
+            (before, event, text[inner.first : inner.last])
+            for before, event, inner in zip(
+                self.events, self.events[1:], self.events[2:], strict=False
+            )
+            if event.name == "Start" and event.of == "Strong" and inner.name == "Text"
+            if text.startswith("__", event.first)
+        ]
+        are_bold = any(" " in inner for _, _, inner in marked)
+        return frozenset(
+            event.first
+            for before, event, inner in marked
+            if inner.isalpha() and event.last - event.first == len(inner) + 4
+            if are_bold
+            or (
+                (before.name == "SoftBreak" or before.of not in ("", *_AROUND))
+                and inner.istitle()
+                and text.startswith(":", event.last)
+            )
+        )
+
     def atoms(self) -> Iterator[Atom]:
         """Yield the atoms, which do not overlap."""
         index = position = 0
@@ -201,6 +230,8 @@ class _Reader:
             return False
         first, last = event.first, event.last
         if event.name == "Code" and _OF_CODE.fullmatch(self.text, first, last):
+            return False
+        if first in self.bold_words and not self._is_within_placeholder(first):
             return False
         marks = [first] if event.name == "Code" else [first, last - 1]
         if any(self._is_within_placeholder(mark) for mark in marks):

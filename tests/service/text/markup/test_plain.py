@@ -86,6 +86,18 @@ def test_the_examples_in_docstrings_are_right() -> None:
         ("好**Rot**b **(neu)**es", "好Rotb (neu)es", [(1, "**"), (4, "**"), (6, "**"), (11, "**")]),
         ("ja**nein!**ja __name__!", "ja**nein!**ja __name__!", []),
         (
+            "Das __große__ Haus ist __sehr alt__.",
+            "Das große Haus ist sehr alt.",
+            [(4, "__"), (9, "__"), (19, "__"), (27, "__")],
+        ),
+        (
+            "__sehr alt__, __der_wert__ {__x__}",
+            "sehr alt, __der_wert__ {__x__}",
+            [(0, "__"), (8, "__")],
+        ),
+        ("__Größe__: groß", "Größe: groß", [(0, "__"), (5, "__")]),
+        ("Ja\n__Hinweis__: ja", "Ja\nHinweis: ja", [(3, "__"), (10, "__")]),
+        (
             "Das ''ist'' '''Köln'''.",
             "Das ist Köln.",
             [(4, "''"), (7, "''"), (8, "'''"), (12, "'''")],
@@ -124,6 +136,8 @@ def test_inline_marks_are_tags(text: str, left: str, tags: Tags) -> None:
         "Ein Satz. Noch einer.\n\nUnd einer\nin zwei Zeilen.",
         "2*3*4, 5 * 6 * 7, a**b, a_b_c, *offen",
         "{*x*} https://a.b/*c*/ [[name]] Hallo __name__!",
+        "__name__: Hallo __Name__: __NAME__: ja",
+        "__NAME__: Hallo\n__UserName__: ja\n__User_Name__: ja\n__Name__ ja",
         "a < b, x<y and y>z, R&D, List<String>, 3 <4> 5, <Name>",
         "C:\\Daten\\neu.txt, C:\\.git, ein \\* da",
         "It`s me, that`s all.",
