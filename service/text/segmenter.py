@@ -132,7 +132,7 @@ def _boundary(sentence_marks: str, unspaced_marks: str) -> re.Pattern[str]:
             (?<=[{marks}])(?<![{marks}]{{2}})(?P<more>[{marks}]*+)
             (?P<closing>[{_CLOSE}]*+)(?:\[[^\[\]\s]{{1,4}}\])*+  # a footnote's number
             (?:{_BLANK}[»›](?!\w))?  # « Oui ! »
-            (?P<space>{_BLANK}++)
+            (?P<space>\s++)
             (?=[{_OPEN}\s]*+(?P<first>[^\W_]))
           | {without_blank}
           | (?<=[^\W\x00-\x7f][!?])[!?]*+[{_CLOSE}]*+(?=(?P<caseless>[^\W\d_\x00-\x7f]))  # 你好!我

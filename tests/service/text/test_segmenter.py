@@ -64,6 +64,8 @@ def test_a_part_without_letters_is_not_a_sentence(text: str) -> None:
         ("Dear Ann,\n\nthank you for\nyour letter.", ["Dear Ann,", "thank you for\nyour letter."]),
         ("\r\nOne\r\nline\r\n \t\r\n  Two. Three", ["One\r\nline", "Two.", "Three"]),
         ("one\ntwo", ["one\ntwo"]),
+        ("It is\nlate. We\r\ngo.\nYou, too.", ["It is\nlate.", "We\r\ngo.", "You, too."]),
+        ("He saw Dr.\nSmith.  \n Then he left!\n", ["He saw Dr.\nSmith.", "Then he left!"]),
     ],
 )
 def test_wrapped_lines_are_joined_and_paragraphs_are_not(text: str, expected: list[str]) -> None:
