@@ -121,7 +121,8 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
         "--splitting",
         choices=get_args(Splitting),
         help="where sentences end, besides at their marks: all: at line breaks; paragraphs: at blank lines; "
-        "sentences: nowhere else; none: each text is one sentence (default all; for html, sentences)",
+        "sentences: nowhere else; none: each text is one sentence (default all; for html, sentences). Line "
+        "breaks within a sentence become spaces.",
     )
     add("--beam-size", type=int, metavar="N", help="number of beams; default: the bundle's")
     add("--device", choices=get_args(DeviceChoice), default="auto", help="device (default auto)")

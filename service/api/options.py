@@ -82,7 +82,7 @@ class TranslationFields(BaseModel):
         Field(
             description="As in DeepL's API. `0`: each text is one sentence. `1`, the default for text: line "
             "breaks also end sentences. `nonewlines`, the default for HTML: they do not, but blank lines in "
-            "plain text do."
+            "plain text do. Line breaks within a sentence become spaces."
         ),
     ] = None
     timeout_seconds: Annotated[

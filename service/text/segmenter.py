@@ -49,7 +49,10 @@ class Segment:
 
 
 Splitting = Literal["all", "paragraphs", "sentences", "none"]
-"""Where to split: between sentences, and at all line breaks, blank lines or no line breaks; or nowhere."""
+"""Where to split: between sentences, and at all line breaks, blank lines or no line breaks; or nowhere.
+
+A model writes spaces for the line breaks within a sentence.
+"""
 
 
 def split(

@@ -103,6 +103,17 @@ def test_lines_are_separate_sentences_by_default(
     assert len(answer["details"][0]) == sentences
 
 
+def test_line_breaks_within_a_sentence_become_spaces(client: TestClient) -> None:
+    for text, splitting in (
+        ("Der alte\nHund schläft.\n", "nonewlines"),
+        ("Der\r\n\r\nalte\nHund\nschläft.\n", "0"),
+    ):
+        answer = client.post(
+            "/translate", json={"q": text, "split_sentences": splitting, **SUPPORTED}
+        )
+        assert answer.json() == {"translatedText": "The old dog sleeps.\n"}
+
+
 @pytest.mark.parametrize(("form", "sentences"), [("text", 2), ("html", 1)])
 def test_an_empty_line_ends_a_paragraph_of_plain_text_only(
     client: TestClient, form: str, sentences: int
