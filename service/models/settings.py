@@ -190,7 +190,7 @@ class ModelSettings(BaseSettings):
             gt=0,
             le=3600,
             allow_inf_nan=False,
-            description="A model run, or work on a text, without progress for this long is treated as hung: readiness fails and "
-            "the process exits.",
+            description="A model run, or work on a text, without progress for this long is treated as "
+            "hung: readiness fails and the process exits.",
         ),
     ] = 60.0
