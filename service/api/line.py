@@ -1,11 +1,15 @@
 """Spreads requests over the turns of the event loop, so that it also accepts and reads connections."""
 
 import asyncio
+import time
 from collections import deque
+from collections.abc import Callable
 from typing import Protocol
 
-BEGUN_PER_TURN = 32
-"""Requests that begin per turn of the event loop."""
+BEGUN_PER_TURN, LEAST_PER_TURN = 16, 2
+"""Requests that begin per turn of the event loop: at most, and if turns take long."""
+TURN_SECONDS = 0.02
+"""Duration of a turn beyond which fewer requests begin in the next one."""
 ACCEPTING_TURNS = 8
 """Of so many turns in a row that accept connections, one also begins a request."""
 
@@ -22,8 +26,10 @@ class InLine(Protocol):
 class Line:
     """Connections that wait for the turn of the event loop in which their request begins."""
 
-    def __init__(self) -> None:
-        """Begin with an empty line."""
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Begin with an empty line; `clock` returns seconds."""
+        self._clock = clock
+        self._most = BEGUN_PER_TURN
         self._waiting: deque[InLine] = deque()
         self._num_begun = 0  # in this turn
         self._has_accepted = self._awaits_turn = False
@@ -50,18 +56,22 @@ class Line:
     def _per_turn(self) -> int:
         if self._has_accepted:
             return int(self._turns_accepting % ACCEPTING_TURNS == 0)
-        return BEGUN_PER_TURN
+        return self._most
 
     def _watch_turn(self, loop: asyncio.AbstractEventLoop) -> None:
         if not self._awaits_turn:
             self._awaits_turn = True
-            loop.call_soon(self._next_turn, loop)
+            loop.call_soon(self._next_turn, loop, self._clock())
 
-    def _next_turn(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _next_turn(self, loop: asyncio.AbstractEventLoop, started: float) -> None:
+        is_slow = self._clock() - started > TURN_SECONDS
+        self._most = self._most // 2 if is_slow else self._most + 1
+        self._most = min(max(self._most, LEAST_PER_TURN), BEGUN_PER_TURN)
+        has_begun = self._num_begun > 0  # then the work of these requests is part of the next turn
         first = [self._waiting.popleft() for _ in range(min(self._per_turn, len(self._waiting)))]
         self._turns_accepting = self._turns_accepting + 1 if self._has_accepted else 0
         self._num_begun, self._has_accepted, self._awaits_turn = len(first), False, False
-        if first or self._waiting:
+        if has_begun or first or self._waiting:
             self._watch_turn(loop)
         for connection in first:
             connection.go_on()

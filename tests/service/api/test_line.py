@@ -1,11 +1,19 @@
 """In which turns of the event loop requests begin."""
 
 import asyncio
+from statistics import mean
 
 import pytest
 
 from service.api.connections import Connections
-from service.api.line import ACCEPTING_TURNS, BEGUN_PER_TURN, InLine, Line
+from service.api.line import (
+    ACCEPTING_TURNS,
+    BEGUN_PER_TURN,
+    LEAST_PER_TURN,
+    TURN_SECONDS,
+    InLine,
+    Line,
+)
 from tests.service.api.conversation import HEAD, Connect, talk
 
 
@@ -33,7 +41,7 @@ class Client:
 )
 def test_few_requests_begin_per_turn(accepts: bool, most: int, turns_a_request: float) -> None:
     async def run() -> tuple[list[int], list[int]]:
-        line, turns = Line(), [0]
+        line, turns = Line(lambda: 0.0), [0]
         clients: list[Client] = []
         while not clients or any(client.requests for client in clients):
             if accepts:
@@ -48,6 +56,41 @@ def test_few_requests_begin_per_turn(accepts: bool, most: int, turns_a_request: 
     assert sum(turns) == 300
     assert set(left) == {0}
     assert len(turns) == pytest.approx(300 * turns_a_request, abs=2 * ACCEPTING_TURNS)
+
+
+def test_fewer_requests_begin_while_turns_take_long() -> None:
+    now = 0.0
+
+    async def begun_per_turn(seconds: float, line: Line) -> list[int]:
+        """Return how many requests begin in each of 60 turns that take so many seconds each."""
+        nonlocal now
+        loop, begun = asyncio.get_running_loop(), []
+        for _ in range(60):
+            begun.append(sum(line.may_begin(loop) for _ in range(100)))
+            now += seconds
+            await asyncio.sleep(0)
+        return begun
+
+    async def run() -> None:
+        line = Line(lambda: now)
+        slow, fast = await begun_per_turn(0.1, line), await begun_per_turn(0.001, line)
+        assert slow[0] == fast[-1] == BEGUN_PER_TURN
+        assert slow[10:] == [LEAST_PER_TURN] * 50
+        for seconds in (0.0005, 0.002):  # for each request that begins
+            line, begun = Line(lambda: now), []
+            for _ in range(200):
+                begun += await begun_per_turn_of(line, seconds)
+            assert mean(begun[100:]) * seconds <= TURN_SECONDS
+
+    async def begun_per_turn_of(line: Line, seconds: float) -> list[int]:
+        """Return how many requests begin in a turn that takes so many seconds for each."""
+        nonlocal now
+        begun = sum(line.may_begin(asyncio.get_running_loop()) for _ in range(100))
+        now += seconds * begun
+        await asyncio.sleep(0)
+        return [begun]
+
+    asyncio.run(run())
 
 
 class Closed(Line):
