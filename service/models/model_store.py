@@ -4,7 +4,7 @@ import gc
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import Enum, auto
 
@@ -13,8 +13,8 @@ from service.engine.cores import available_cores
 from service.engine.process_memory import trim
 from service.engine.stalls import StallDetector
 from service.engine.turns import Turns
-from service.errors import BundleError, NotReadyError
-from service.models.bundle import Bundle, load
+from service.errors import BundleError, ModelUnavailableError, NotReadyError
+from service.models.bundle import MANIFEST, Bundle, describe, load
 from service.models.folder import find_bundles
 from service.models.loading import ModelOptions, ServedModel, start_model
 from service.models.model_set import ModelSet
@@ -131,7 +131,8 @@ class ModelStore:
         Raises:
             BundleError: a named bundle cannot be served, or the folder has no bundle. The current models
                 are kept.
-            ModelUnavailableError: in the first load, a model to preload cannot be loaded.
+            ModelUnavailableError: a model of the folder cannot take the place of a loaded one, or in the
+                first load, one to preload cannot be loaded.
             NotReadyError: another load is in progress, or the service is stopping.
         """
         if not self._changing.acquire(blocking=False):
@@ -201,8 +202,22 @@ class ModelStore:
         return ModelSet(started, self.settings.max_text_characters, pooled, self.settings.pivot)
 
     def _preload(self, pooled: list[PooledModel]) -> None:
+        """Load the models that take the place of loaded ones, then those to preload.
+
+        Raises:
+            ModelUnavailableError: one of the first cannot be loaded, or in the first load, one of the others.
+        """
         if self._pool is None:
             return
+        replaced = {model.bundle.folder for model in self._pooled if model.loaded}
+        new = [model for model in pooled if model not in self._pooled]
+        try:
+            for model in new:
+                if model.bundle.folder in replaced:
+                    self._pool.load(model)
+        except ModelUnavailableError:
+            self._pool.remove(new)
+            raise
         wanted = self.settings.preload
         preloaded = [
             model for model in pooled if ALL in wanted or model.bundle.manifest.name in wanted
@@ -225,18 +240,27 @@ class ModelStore:
         max_bytes = self.settings.max_memory_mb * 1_000_000
         return ModelPool(start, max_bytes, self.settings.model_idle_seconds, self.observer)
 
+    @property
+    def _pooled(self) -> Sequence[PooledModel]:
+        """The current models of the folder."""
+        return self.current.pooled if self.current else ()
+
     def _find_pooled(self) -> list[PooledModel]:
         """Return the models of the folder; those whose bundles have not changed stay the same objects.
 
         Raises:
-            BundleError: the folder has no bundle, or none with a name in `preload`.
+            BundleError: the folder has no bundle, or none with a name in `preload`, or a loaded model's new
+                manifest is invalid.
         """
         if self._pool is None or self.settings.bundles is None:
             return []
-        previous = self.current.pooled if self.current else ()
-        known = {model.bundle.folder: model for model in previous}
+        known = {model.bundle.folder: model for model in self._pooled}
         pooled = []
-        for bundle in find_bundles(self.settings.bundles, self.observer):
+        found = find_bundles(self.settings.bundles, self.observer)
+        for folder in known.keys() - {bundle.folder for bundle in found}:
+            if known[folder].loaded and (folder / MANIFEST).exists():
+                describe(folder)  # raises the error for which it was left out
+        for bundle in found:
             model = known.get(bundle.folder)
             if model is None or model.bundle != bundle or model.state == "failed":
                 model = PooledModel(bundle, self._pool)
@@ -265,8 +289,7 @@ class ModelStore:
         replaced = leaving.pop()
         self.has_hung |= not self._finish(replaced, self.drain_seconds)
         if self._pool is not None:
-            still_pooled = self.current.pooled if self.current else ()
-            self._pool.remove([model for model in replaced.pooled if model not in still_pooled])
+            self._pool.remove([model for model in replaced.pooled if model not in self._pooled])
         del replaced
         gc.collect()
         trim()

@@ -99,6 +99,18 @@ class ModelPool:
             if not model.users:
                 self._changed.notify_all()
 
+    def load(self, model: PooledModel) -> None:
+        """Load a model now; others are unloaded if there is no room in memory.
+
+        Raises:
+            ModelUnavailableError: it cannot be loaded.
+        """
+        future = self.ask(model)
+        error = future.exception()
+        self.give_back(model, future)
+        if isinstance(error, ModelUnavailableError):
+            raise error
+
     def preload(self, models: Sequence[PooledModel]) -> list[ModelUnavailableError]:
         """Load models now, as long as there is room in memory; return the errors of those that failed."""
         errors = []
@@ -107,10 +119,9 @@ class ModelPool:
                 names = ", ".join(waiting.bundle.manifest.name for waiting in models[index:])
                 logger.warning("not loaded yet, as there is no room in memory: %s", names)
                 break
-            future = self.ask(model)
-            error = future.exception()
-            self.give_back(model, future)
-            if isinstance(error, ModelUnavailableError):
+            try:
+                self.load(model)
+            except ModelUnavailableError as error:
                 errors.append(error)
         return errors
 

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from starlette.types import ASGIApp, Message
 
 from service.app import create_app
-from service.errors import BundleError
+from service.errors import AttendantError, BundleError
 from service.models.loading import ServedModel, start_model
 from service.settings import Settings
 from tests.conftest import TINY_BUNDLE, started
@@ -172,6 +172,28 @@ def test_a_reload_goes_on_without_a_model_that_cannot_be_preloaded(folder: Path)
         assert states(client) == expected
 
 
+@pytest.mark.parametrize("broken", ["decoder.fp32.onnx", "manifest.json"])
+def test_a_model_that_works_is_not_replaced_by_one_that_does_not(folder: Path, broken: str) -> None:
+    with started(settings_of(folder)) as client:
+        store = client.app.state.services.store  # type: ignore[attr-defined]
+        assert ask(client, "it").status_code == 200
+        add(folder, "es")
+        manifest = folder / "it" / "manifest.json"
+        good = json.loads(manifest.read_text())
+        manifest.write_text(json.dumps(good | {"decoding": {"beam_size": 2}}))
+        whole = (folder / "it" / broken).read_bytes()
+        (folder / "it" / broken).write_bytes(whole[:-100])
+        with pytest.raises(AttendantError, match="it"):
+            store.load()
+        assert states(client) == {"fr": "unloaded", "it": "loaded", "nl": "unloaded"}
+        assert ask(client, "it").status_code == 200
+        (folder / "it" / broken).write_bytes(whole)
+        store.load()
+        expected = {"es": "unloaded", "fr": "unloaded", "it": "loaded", "nl": "unloaded"}
+        assert states(client) == expected
+        assert ask(client, "it").status_code == 200
+
+
 def test_a_folder_without_bundles_ends_startup(tmp_path: Path) -> None:
     reasons: list[str] = []
     with TestClient(create_app(settings_of(tmp_path), reasons.append)):
@@ -224,7 +246,7 @@ def test_a_reload_finds_new_changed_repaired_and_removed_bundles(
         store.load()
         assert store.current.pooled[1].loaded is same
         assert {**states(client), "fr": "loaded"} == {
-            **{"es": "unloaded", "fr": "loaded", "newer": "unloaded", "nl": "unloaded"}
+            **{"es": "unloaded", "fr": "loaded", "newer": "loaded", "nl": "unloaded"}
         }
         for code in ("es", "fr", "it", "nl"):
             assert ask(client, code).json() == {"translatedText": TRANSLATION}
