@@ -23,7 +23,7 @@ _QUOTED = regex.compile(  # to `regex`, vowel signs are part of a word: यह �
       | (?P<opening>')(?=\w)[^'\n]{{2,40}}(?<=\w)(?P<single>')  # if longer, more likely two apostrophes
       | (?P<opening>«[ \u00a0\u202f])(?=\w)[^„“”"«»\n]*\w(?P<double>[ \u00a0\u202f]»)
       # as typed where a keyboard lacks them; but not <<name>>, a field of a form letter
-      | (?P<opening>>>)(?=\w)[^<>\n]*\w(?P<double><<)
+      | (?P<opening>\>>)(?=\w)[^<>\n]*\w(?P<double><<)
       | (?P<opening>{_LOW}|``)(?=\w)(?:(?!{_LOW}|``|'')[^„“”"«»\n])*\w(?P<double>''|["“”])
     )(?!\w)""",
     regex.VERBOSE,
