@@ -41,7 +41,7 @@ from service.translation.unknown_words import UnknownWords
 Outcome = Literal["ok", "rejected", "cancelled", "expired", "error"]
 Result = TypeVar("Result")
 
-CHARACTERS_ON_LOOP, CHARACTERS_A_TEXT = 1_500, 50
+CHARACTERS_ON_LOOP, CHARACTERS_A_TEXT = 800, 50
 """Longer requests are split, tokenized and reassembled on another thread, so as not to block the event loop.
 
 The second number is the fixed cost of each text, in characters.
@@ -121,9 +121,9 @@ class ModelTranslator:
         searcher = searcher or self.searcher
         size_a_text = CHARACTERS_A_TEXT + len(options.target_prefix)
         size = sum(map(len, texts)) + size_a_text * len(texts)
-        run = partial(self._run, size, deadline)
-        sentences = self.sentence_translator(searcher, request, deadline, run)
         ranks = options.alternatives + 1
+        run = partial(self._run, ranks * size, deadline)
+        sentences = self.sentence_translator(searcher, request, deadline, run)
         with _Counted(self.observer, direction, len(texts)) as count:
             searcher.check_deadline(deadline)  # before any work is done
             documents, tasks = await self._prepared(request, texts, size, deadline)
