@@ -72,21 +72,15 @@ def parts_of(
     Raises:
         TextTooDeepError: inline elements are nested more than `nesting.MAX_NESTING` deep.
     """
-    if form == "text":
-        return _parts_of_text(text, OUTSIDE, splitting, pipeline)
-    return _parts(elements.parse(text, form, ignored), OUTSIDE, splitting, pipeline)
-
-
-def _parts_of_text(
-    text: str, place: Place, splitting: Splitting, pipeline: Pipeline
-) -> Iterator[str | Sentence]:
-    """Yield the parts of a plain text at a place in a message."""
-    return _parts(plain.parse(text, place), place, splitting, pipeline)
+    parsed = plain.parse(text) if form == "text" else elements.parse(text, form, ignored)
+    texts = [run.unprotected() for run in parsed if isinstance(run, Run)]
+    return _parts(parsed, OUTSIDE, splitting, pipeline.adapted(texts))
 
 
 def _parts(
     parsed: Iterable[str | Run], place: Place, splitting: Splitting, pipeline: Pipeline
 ) -> Iterator[str | Sentence]:
+    """Yield the parts of a parsed text at a place in a message."""
     for content in parsed:
         for run in [content] if isinstance(content, str) else labels.cut(content):
             if isinstance(run, str):
@@ -108,9 +102,10 @@ def _parts_of_run(
                 if isinstance(piece, str):
                     yield piece
                 else:
-                    yield from _parts_of_text(piece.text, piece.place, splitting, pipeline)
+                    parsed = plain.parse(piece.text, piece.place)
+                    yield from _parts(parsed, piece.place, splitting, pipeline)
         elif not is_sentence:
-            yield segment.written()
+            yield pipeline.kept(segment).written()
         elif segment.tags:
             yield from _parts_of_row(segment, pipeline)
         else:
@@ -126,7 +121,10 @@ def _parts_of_row(segment: Run, pipeline: Pipeline) -> Iterator[str | Sentence]:
             yield from _sentence(piece, pipeline)
         else:
             for part, is_sentence in _segments(piece, "none", pipeline.language):
-                yield from _sentence(part, pipeline) if is_sentence else [part.written()]
+                if is_sentence:
+                    yield from _sentence(part, pipeline)
+                else:
+                    yield pipeline.kept(part).written()
 
 
 def _segments(run: Run, splitting: Splitting, language: Language) -> Iterator[tuple[Run, bool]]:
@@ -159,7 +157,10 @@ def _masked(run: Run) -> str:
 def _sentence(source: Run, pipeline: Pipeline, problem: str = "") -> Iterator[str | Sentence]:
     """Prepare a sentence; if there are not enough stand-ins, split it at its protected parts."""
     problem = problem or messages.problem(source)
-    if not has_letter(source.unprotected()) or pipeline.leaves(source):
+    if not has_letter(source.unprotected()):
+        yield pipeline.kept(source).written()
+        return
+    if pipeline.leaves(source):
         yield source.written()
         return
     sentence = prepared(source, pipeline, problem=problem)

@@ -97,6 +97,9 @@ class Pipeline:
     def __init__(self, rules: Sequence[Rule] = (), language: Language = NEUTRAL) -> None:
         """Set the rules, in order, and the source language."""
         self.language = language
+        self._rules = tuple(rules)
+        self._adapt = [rule for rule in rules if _has(rule, "adapted")]
+        self._keep = [rule for rule in rules if _has(rule, "kept")]
         prepare = [rule for rule in rules if _has(rule, "prepare")]
         self._of_runs = _by_words([rule for rule in prepare if rule.scope == "run"])
         self._of_sentences = [rule for rule in prepare if rule.scope == "sentence"]
@@ -145,6 +148,19 @@ class Pipeline:
             ],
             profile(languages[0]),
         )
+
+    def adapted(self, texts: Sequence[str]) -> "Pipeline":
+        """Return the pipeline for a document with these texts, the same one for most documents."""
+        rules = {id(rule): rule.adapted(texts) for rule in self._adapt}
+        if all(id(rule) == key for key, rule in rules.items()):
+            return self
+        return Pipeline([rules.get(id(rule), rule) for rule in self._rules], self.language)
+
+    def kept(self, run: Run) -> Run:
+        """Return what is written for a run or sentence without words."""
+        for rule in self._keep:
+            run = rule.kept(run)
+        return run
 
     def prepare_run(self, run: Run) -> Run:
         """Prepare a run before it is split into sentences."""

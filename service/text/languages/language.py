@@ -104,7 +104,10 @@ class Language:
     range_words: Words = frozenset()
     """Words between the two numbers of a range: 5 to 10."""
     number_labels: Labels = Field(default_factory=dict)
-    """Abbreviations and words in front of a number, by what they mean, the most common one first: No. 5."""
+    """Abbreviations and words in front of a number, by what they mean, the most common one first: No. 5.
+
+    The number behind one is no amount, so its dots are preserved: version 2.5.
+    """
     compound_links: Links = ()
     """Possible links between the parts of a compound word: "", s (Gast-haus, Amt-s-gericht)."""
     noun_endings: Links = ("s", "es")

@@ -13,6 +13,7 @@ from itertools import chain
 from service.text.markup.cells import cut_at_gaps
 from service.text.markup.lexer import Kind, Token, tokens
 from service.text.markup.run_builder import RunBuilder
+from service.text.rules.notation import MAY_HOLD_ONE
 from service.text.run import Format, Run, Tag, TagKind
 from service.text.segmenter import has_letter
 from service.text.words import TOUCHING, code_between
@@ -58,6 +59,7 @@ _DIVIDES = re.compile(r"&|<(?!wbr\b)\w", re.IGNORECASE)
 _AFTER_QUOTE = re.compile(rf"(?:[^\W{TOUCHING}]|[.,!?…])[”“\"»«](?=[^\W{TOUCHING}])")
 """A closing quote directly before a word. Scripts without spaces have such quotes within sentences."""
 _UNSPACED = re.compile(rf"[{TOUCHING}]{{2}}")
+_REFERENCE = re.compile(r"(&[^\s;&<]++;)")
 _ATTRIBUTE = re.compile(
     r"""([^\s/>="']++)(?:\s*+=\s*+("[^"]*+"|'[^']*+'|[^\s"'>]++))?+""",
 )
@@ -184,11 +186,32 @@ class _Parser:
         """Return the markup of a range of tokens."""
         return "".join(token.raw for token in self.stream[start:end])
 
+    def _without_words(self, text: str, end: int) -> str | Run:
+        """Return the run with this text, up to a token, with tags and character references as they are.
+
+        If it has elements whose text is preserved, return its markup.
+        """
+        stream = self.stream[self.first : end]
+        markup = "".join(token.raw for token in stream if token.kind == "text")
+        if text not in (markup, unescaped(markup)):
+            return self._raw(self.first, end)
+        builder = RunBuilder()
+        for token in stream:
+            parts = _REFERENCE.split(token.raw) if token.kind == "text" else ["", token.raw]
+            for index, part in enumerate(parts):
+                if index % 2:
+                    builder.tag(part, "void")
+                else:
+                    builder.add(part)
+        return builder.run()
+
     def _block(self, first: int, end: int) -> None:
         """End the run before tokens that belong to no run: a block's tag, or a whole preserved element."""
         run = self.builder.run(self.format)
         if has_letter(run.text):
             self.pieces += chain.from_iterable(map(cut_at_gaps, _cut_between_elements(run)))
+        elif MAY_HOLD_ONE.search(run.text):
+            self.pieces.append(self._without_words(run.text, first))
         else:
             self.pieces.append(self._raw(self.first, first))
         self.pieces.append(self._raw(first, end))

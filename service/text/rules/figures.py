@@ -63,10 +63,10 @@ _FIRST_POINT = re.compile(r"(?<!\w)(?=[.,]\d)")
 _CLOCK = re.compile(r"(\d{1,2}):(\d\d)")
 _DATE = re.compile(r"(\d{1,2})([./])(\d{1,2})\2(\d{2,4})")
 _BY_MARK = {
-    ".": re.compile(r"(\d+|\d{1,3}(?:[,'’]\d{3})+)(?:\.(\d+))?"),
-    ",": re.compile(r"(\d+|\d{1,3}(?:[.'’]\d{3})+)(?:,(\d+))?"),
+    ".": re.compile(r"(\d+|[1-9]\d{0,2}(?:[,'’]\d{3})+)(?:\.(\d+))?"),
+    ",": re.compile(r"(\d+|[1-9]\d{0,2}(?:[.'’]\d{3})+)(?:,(\d+))?"),
 }
-"""Whole numbers and decimals, by the decimal mark."""
+"""Whole numbers and decimals, by the decimal mark; 0.006 has no groups of digits."""
 
 
 class Number(NamedTuple):
@@ -90,7 +90,6 @@ class Figures:
         mark, group = _marks(language.code)
         self.marks = mark, group
         """The decimal mark and the mark between groups of digits, as in CLDR."""
-        self._grouped = _grouped(mark, group) if {mark, group} == {".", ","} else None
         self._groups_by_blanks = group != "" and group in BLANKS
         self._arabic = str.maketrans("٫٬", ",." if mark == "," else ".,")
         self._patterns = [_BY_MARK[mark]] if mark in _BY_MARK else list(_BY_MARK.values())
@@ -109,17 +108,6 @@ class Figures:
             parts += [text[start : amount.begin], f"{amount.value} "]
             start = amount.end
         return "".join([*parts, text[start:]])
-
-    def grouped(self, text: str, other: "Figures") -> Iterator[tuple[int, int, str]]:
-        """Yield the spans of numbers with groups of digits, and how another language writes them.
-
-        German 1.500 is English 1,500. There are none unless the languages exchange dots and commas.
-        """
-        if self._grouped is None or other.marks != self.marks[::-1]:
-            return
-        exchanged = str.maketrans(".,", ",.")
-        for number in self._grouped.finditer(text):
-            yield *number.span(), number[0].translate(exchanged)
 
     def read(self, text: str) -> "Read":
         """Return each number of a text as it is written, and its values independent of the language.
@@ -206,14 +194,6 @@ class Figures:
 
 figures_of = lru_cache(maxsize=256)(Figures)
 """Return the figures of a language; directions and rules share them."""
-
-
-def _grouped(mark: str, group: str) -> re.Pattern[str]:
-    """Return a pattern for numbers with groups of digits: 1,234,567.89."""
-    mark, group = re.escape(mark), re.escape(group)
-    return re.compile(
-        rf"(?<![\w.,:/-])\d{{1,3}}(?:{group}\d{{3}}){{1,4}}(?:{mark}\d+)?(?![.,:/-]?\w)"
-    )
 
 
 NOUN_COUNTS = (1, 2, 5, 1.5)

@@ -13,6 +13,7 @@ from service.text.languages import Language
 from service.text.normal_forms import normalize
 from service.text.rules.currency_names import CODES, names, sign_is_first, words_between
 from service.text.rules.figures import Number, Read, figures_of
+from service.text.rules.notation import notation_of
 from service.text.run import Stretch
 from service.text.words import BLANKS, TOUCHING, any_of
 
@@ -84,7 +85,7 @@ class Money:
 
     def __init__(self, language: Language) -> None:
         """Look up the language's names of currencies and its words between numbers."""
-        self.figures = figures_of(language)
+        self.language, self.figures = language, figures_of(language)
         self._names = names(language)
         self._name = regex.compile(
             rf"(?<![^\W\d_{TOUCHING}])(?:{any_of(self._names)})(?:(?<=[{TOUCHING}])|(?!\w{{5}}))",
@@ -129,8 +130,8 @@ class Money:
     def stretches(self, text: str, target: "Money") -> Iterator[Stretch]:
         """Yield each number with its signs and codes, and those without a number, to be protected.
 
-        A number with groups of digits is written as the target language does, and so is one with a word for a
-        power of ten, if the target language has such a word.
+        A number is written as the target language does, and so is one with a word for a power of ten, if the
+        target language has such a word.
         """
         owned: dict[int, tuple[Number, int, int]] = {}
         """Each number, by its place, and the stretch with its marks."""
@@ -142,22 +143,12 @@ class Money:
             owned[number.begin] = number, min(mark.begin, begin), max(mark.end, end)
         for number, begin, end in owned.values():
             if number.end == number.end_of_digits:
-                amount = text[begin:end]
-                converted = self._converted(amount, target)
-                yield (begin, end) if converted == amount else (begin, end, converted)
+                yield notation_of(self.language, target.language).stretch(text, begin, end)
             elif written := target.written(number):
                 end = max(end, number.end)
                 yield begin, end, f"{text[begin : number.begin]}{written}{text[number.end : end]}"
             else:
                 yield begin, end
-
-    def _converted(self, amount: str, target: "Money") -> str:
-        """Write an amount with groups of digits as the target language does: 1.150 € is 1,150 €."""
-        parts, start = [], 0
-        for begin, end, written in self.figures.grouped(amount, target.figures):
-            parts += [amount[start:begin], written]
-            start = end
-        return "".join([*parts, amount[start:]])
 
     def written(self, number: Number) -> str | None:
         """Write a number with a word for a power of ten; None if the language has no such word."""

@@ -1,23 +1,18 @@
 """Compares the numbers of source and translation; if they differ, they are protected in a second attempt."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Self
-
-import regex
 
 from service.text.languages import NEUTRAL, Language
 from service.text.rules.figures import NUMBER, Figures, are_same, difference, figures_of
+from service.text.rules.notation import Standing, notation_of
 from service.text.rules.rule import Rule, Setting
 from service.text.run import Run, Stretch
-from service.text.words import BLANKS
 
 _DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"\d+")
-_BEFORE, _AFTER = regex.compile(rf"\p{{Sc}}[{BLANKS}]?$"), regex.compile(rf"[{BLANKS}]?\p{{Sc}}")
-"""The sign of a currency in front of an amount or behind it."""
-_CERTAIN = re.compile(r"\d+,\d{3}|\d{2,3}\.\d{3}(?!\.)|\d\.\d{3},|\d{1,3}(?:\.\d{3}){2}(?!\.)")
-"""Numbers that are amounts by their form: 1,500 - 28.914 - 1.500,50 - 1.234.567, but not 1.500."""
+_WITH_MARKS = re.compile(r"\d[\d.,]*\d")
 
 
 class Numbers(Rule):
@@ -27,52 +22,80 @@ class Numbers(Rule):
     scope = "sentence"
     is_default = True
 
-    def __init__(self, source: Language = NEUTRAL, target: Language = NEUTRAL) -> None:
-        """Set the languages, which determine how numbers are read."""
+    def __init__(
+        self,
+        source: Language = NEUTRAL,
+        target: Language = NEUTRAL,
+        *,
+        least: Standing = Standing.LIKELY,
+    ) -> None:
+        """Set the languages, which determine how numbers are read.
+
+        Args:
+            source: the source language.
+            target: the target language.
+            least: numbers of this standing or a higher one are written as the target language does.
+        """
+        self._languages, self._least = (source, target), least
         self._source, self._target = figures_of(source), figures_of(target)
+        self._notation = notation_of(source, target)
 
     @classmethod
     def make(cls, setting: Setting) -> Self:
         """Build the rule for both languages."""
         return cls(*setting.languages)
 
+    def adapted(self, texts: Sequence[str]) -> Self:
+        """Determine which numbers of a document are converted."""
+        least = self._notation.least(texts)
+        return self if least == self._least else type(self)(*self._languages, least=least)
+
+    def kept(self, run: Run) -> Run:
+        """Write the numbers of a stretch without words as the target language does."""
+        return run.edited_outside(
+            [
+                (at, at + 1, written)
+                for amount in self._notation.amounts(run.text)
+                if amount.standing >= self._least
+                for at, written in enumerate(amount.written, amount.begin)
+                if written != run.text[at]
+            ]
+        )
+
     def restore(self, source: Run, translation: Run) -> Run:
-        """Write amounts that the model left in the source's format as the target language does."""
+        """Write numbers that the model left in the source's format as the target language does."""
         converted = self._converted(source.text, translation.text)
         if not converted:
             return translation
-        left = self._source.grouped(translation.text, self._target)
+        times = {time.begin for time in self._target.clock.times(translation.text)}
         return translation.edited_outside(
             [
                 (begin, end, converted[number])
-                for begin, end, _ in left
-                if (number := translation.text[begin:end]) in converted
+                for begin, end in self._notation.spans(translation.text)
+                if (number := translation.text[begin:end]) in converted and begin not in times
             ]
         )
 
     def _converted(self, source: str, translation: str) -> dict[str, str]:
-        """Return the amounts of a source in the target's format, by the source's.
+        """Return the numbers of a source that are to be converted, as the target language writes them.
 
-        A number such as 1.500 or 192.168.100.200 may also be that of a version or an address. It is an amount
-        if a sign of a currency is beside it, if another one of the sentence is certainly an amount, or if the
-        model has converted another one.
+        If one of them is, or the model has converted one, so are those that are only possible. None is if the
+        source also has it in the target's format, or as something else, such as a version.
         """
-        numbers = list(self._source.grouped(source, self._target))
-        if not numbers:
+        amounts = list(self._notation.amounts(source))
+        if not amounts or self._least is Standing.NEVER:
             return {}
-        found = {
-            translation[begin:end]
-            for begin, end, _ in self._target.grouped(translation, self._source)
-        }
-        are_amounts = any(
-            written in found or _CERTAIN.match(source, begin) for begin, _, written in numbers
-        )
+        found = _WITH_MARKS.findall(translation)
+        are_amounts = any(one.standing >= self._least or one.written in found for one in amounts)
+        least = Standing.POSSIBLE if are_amounts else self._least
+        converted = {(one.begin, one.end): one.written for one in amounts if one.standing >= least}
+        numbers = [(span, source[slice(*span)]) for span in self._notation.spans(source)]
+        kept = {number for span, number in numbers if converted.get(span) is None}
+        kept |= {number for _, number in numbers} & {*converted.values()}
         return {
-            source[begin:end]: written
-            for begin, end, written in numbers
-            if are_amounts
-            or _AFTER.match(source, end)
-            or _BEFORE.search(source, max(0, begin - 2), begin)
+            number: converted[span]
+            for span, number in numbers
+            if number not in kept and converted[span] not in kept
         }
 
     def came_through(self, source: Run, translation: Run) -> bool:
@@ -122,9 +145,9 @@ class Numbers(Rule):
         run = run.protecting(self._scaled(run.text))
         converted = self._converted(run.text, translation.text)
         run = run.protecting(
-            (begin, end, written)
-            for begin, end, written in self._source.grouped(run.text, self._target)
-            if run.text[begin:end] in converted
+            (begin, end, converted[number])
+            for begin, end, *_ in self._notation.amounts(run.text)
+            if (number := run.text[begin:end]) in converted
         )
         # digits are the rest, at tags and in long words
         for pattern in (NUMBER, _DIGITS):

@@ -1,6 +1,6 @@
 """The interface of a rule."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -83,6 +83,14 @@ class Rule:
             BundleError: a table of the bundle is invalid.
         """
         return cls()
+
+    def adapted(self, texts: Sequence[str]) -> Self:
+        """Return the rule for a document with these texts, the same one for most documents."""
+        return self
+
+    def kept(self, run: Run) -> Run:
+        """Return what is written for a run or sentence without words, which no model reads."""
+        return run
 
     def prepare(self, run: Run) -> Run:
         """Return what the model reads instead of a run or sentence."""

@@ -10,6 +10,7 @@ import regex
 
 from service.text.languages import NEUTRAL, Language
 from service.text.rules.figures import NUMBER
+from service.text.rules.notation import notation_of
 from service.text.rules.primes import is_sign, signs_of
 from service.text.rules.rule import Rule, Setting
 from service.text.rules.unit_names import spelled_out
@@ -53,6 +54,7 @@ class Units(Rule):
         """Set the languages."""
         self._is_active = source.script == target.script == "Latn"
         self._target = target.code
+        self._notation = notation_of(source, target)
 
     @classmethod
     def make(cls, setting: Setting) -> Self:
@@ -76,7 +78,7 @@ class Units(Rule):
         )
 
     def protect(self, run: Run, translation: Run) -> Run:
-        """Protect the symbols together with their numbers."""
+        """Protect the symbols together with their numbers, which are written as the target language does."""
         if not self._is_active:
             return run
         signs, stretches = set(signs_of(run)), []
@@ -85,7 +87,7 @@ class Units(Rule):
                 stretches.append((number.start(), unit.end()))
             elif number.end() in signs:
                 stretches.append((number.start(), number.end() + 1))
-        return run.protecting(stretches)
+        return run.protecting(self._notation.stretch(run.text, *stretch) for stretch in stretches)
 
 
 def _symbols(pattern: regex.Pattern[str], run: Run) -> Counter[str]:

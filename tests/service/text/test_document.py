@@ -6,6 +6,7 @@ import pytest
 
 from service.text import words
 from service.text.document import Document
+from service.text.languages import profile
 from service.text.run import Format
 from tests.service.text.pipelines import aligned, assembled, take_apart, unchanged
 
@@ -43,6 +44,38 @@ def test_a_copied_text_is_unchanged(text: str, form: Format) -> None:
 def test_markup_without_words_is_unchanged() -> None:
     html = "<p>Ja.</p><p>&nbsp;</p><td>12,50&#160;&euro;</td><pre>&lt;</pre> &mdash; <hr>"
     assert unchanged(take_apart(html, "html")) == html
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "expected"),
+    [
+        ("| Äpfel | 1.500 | 1.299,00 € |", "text", "| Äpfel | 1,500 | 1,299.00 € |"),
+        ("- 1.234\n- **63.788.767**\n- Hunde", "text", "- 1,234\n- **63,788,767**\n- Hunde"),
+        ("Hunde\t2,5\t`2,5`", "text", "Hunde\t2.5\t`2,5`"),
+        ("1.299,00 €", "text", "1,299.00 €"),
+        (
+            "<tr><th>Äpfel<td width='2,5'>1.299,00&nbsp;&euro;<td><b>2,5</b><pre>2,5</pre>",
+            "html",
+            "<tr><th>Äpfel<td width='2,5'>1,299.00&nbsp;&euro;<td><b>2.5</b><pre>2,5</pre>",
+        ),
+        (
+            "<p>Hunde<p>1.299,<sup>50</sup> <code>2,5</code><p>1.299,<sup>50</sup> &euro;",
+            "html",
+            "<p>Hunde<p>1.299,<sup>50</sup> <code>2,5</code><p>1,299.<sup>50</sup> &euro;",
+        ),
+        # versions, dates, times and the like
+        ("1.500", "text", "1.500"),
+        ("Hunde\t1.5\t10.5.2024\t18.30\t1,2,3", "text", "Hunde\t1.5\t10.5.2024\t18.30\t1,2,3"),
+        # the document has English numbers
+        ("Hunde\t1.500\t12.50 €", "text", "Hunde\t1.500\t12.50 €"),
+        ("<td>Hunde<td>1.500<td>0.25", "html", "<td>Hunde<td>1.500<td>0.25"),
+    ],
+)
+def test_numbers_between_sentences_are_written_as_in_the_target_language(
+    text: str, form: Format, expected: str
+) -> None:
+    document = take_apart(text, form, source=profile("de"), target=profile("en"))
+    assert unchanged(document) == expected
 
 
 def test_a_sentence_with_tags_is_translated_as_a_whole() -> None:

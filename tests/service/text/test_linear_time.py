@@ -30,6 +30,7 @@ from service.text.rules.end_marks import EndMarks
 from service.text.rules.escapes import Escapes
 from service.text.rules.month_names import MonthNames
 from service.text.rules.names import Names
+from service.text.rules.notation import notation_of
 from service.text.rules.number_words import NumberWords
 from service.text.rules.numbers import Numbers
 from service.text.rules.operators import Operators
@@ -68,6 +69,7 @@ UNKNOWN = UnknownNames(KnownWords((), ["abab", "aaaa"], ["", "a"]))
 UNIT_WORDS = UnitWords(profile("de"), profile("en"))
 NUMBER_WORDS = NumberWords(profile("de"), profile("en"))
 MONTH_NAMES = MonthNames("de", "en")
+NOTATION = notation_of(profile("en"), profile("de"))
 RESTORED = [StandIn(name, "x", "x") for name in stand_ins.NAMES]
 MANIFEST = BUNDLE.manifest.model_copy(
     update={
@@ -128,6 +130,7 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "usual case": TOKENIZER.truecase,
     "casing": lambda text: casing.in_truecase(text, str.lower, keeps_acronyms=True),
     "placeholders": lambda text: Placeholders().prepare(Run(text)),
+    "notation": lambda text: (list(NOTATION.amounts(text)), NOTATION.least([text])),
     "ellipses": lambda text: Ellipses().prepare(Run(text)),
     "end marks": lambda text: EndMarks().restore(Run(text), Run(text)),
     "numbers": lambda text: Numbers().protect(Run(text), Run()),

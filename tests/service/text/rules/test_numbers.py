@@ -33,11 +33,33 @@ def came_through(source: str, translation: str, languages: str = "de-en") -> boo
         ("de-en", "98.207 Dateien", "98.207 files", "98,207 files"),
         ("de-en", "2.259 von 98.207", "2.259 of 98.207", "2,259 of 98,207"),
         ("de-en", "1.234.567 Zeilen", "1.234.567 lines", "1,234,567 lines"),
+        ("de-en", "Es sind 1.500.", "It is 1.500.", "It is 1,500."),
+        ("de-en", "nur 12,5 oder 0,25", "only 12,5 or 0,25", "only 12.5 or 0.25"),
+        ("de-en", "im Maßstab 1:50.000", "scale 1:50.000", "scale 1:50,000"),
+        ("en-de", "1.234, 2.345 and 3.456", "1,234, 2,345 und 3.456", "1,234, 2,345 und 3,456"),
+        ("en-de", "a mean of 12.345 (SD 1.234)", "Mittel 12.345 (SD 1.234)", "Mittel 12,345 (SD 1,234)"),
+        ("en-de", "95.19 or 97.51", "95,19 oder 97.51", "95,19 oder 97,51"),
+        ("en-de", "75.8% to 55.1%", "75.8 % bis 55.1 %", "75,8 % bis 55,1 %"),
+        ("en-de", "1.5–2.0 GB", "1.5–2.0 GB", "1,5–2,0 GB"),
+        ("en-de", "CHF 12.50 and 9.75 euros", "CHF 12.50 und 9.75 Euro", "CHF 12,50 und 9,75 Euro"),
+        ("en-fr", "1,500 m and 2.5 kg", "1,500 m et 2.5 kg", "1\u202f500 m et 2,5 kg"),
+        ("fr-en", "2,5 litres", "2,5 litres", "2.5 litres"),
         # nothing says that these are amounts
         ("de-en", "Version 1.234", "Version 1.234", "Version 1.234"),
+        ("de-en", "Artikelnummer: 12.345, 3,5 kg", "12.345, 3,5 kg", "12.345, 3.5 kg"),
+        ("en-de", "PHP 8.1 and 8.2 need 2.5 MB", "PHP 8.1 und 8.2, 2.5 MB", "PHP 8.1 und 8.2, 2,5 MB"),
+        ("en-de", "newer than 1.2", "neuer als 1.2", "neuer als 1.2"),
+        ("en-de", 'the value "1.234"', "der Wert „1.234“", "der Wert „1.234“"),
+        ("de-en", "die Punkte (0,1) und (1,1)", "points (0,1) and (1,1)", "points (0,1) and (1,1)"),
+        ("en-de", "at 9.30 for $8", "um 9.30 Uhr für 8 $", "um 9.30 Uhr für 8 $"),
+        ("de-en", "192.168.100.200 hat 1.500 Nutzer", "192.168.100.200, 1.500", "192.168.100.200, 1,500"),
+        # the same number as an amount and something else
+        ("de-en", "1.234 kg Version 1.234", "1.234 kg Version 1.234", "1.234 kg Version 1.234"),
+        ("de-en", "1,234 und 1.234", "1.234 and 1,234", "1.234 and 1,234"),
         ("de-en", "10.100.200.150", "10.100.200.150", "10.100.200.150"),
         # no groups of digits
         ("de-en", "1.500 €, 2.5, a1.200, 1.20", "€1,500, 2.5, a1.200, 1.20", "€1,500, 2.5, a1.200, 1.20"),
+        ("de-en", "0.006", "0.006", "0.006"),
         # the same format, or one with other marks
         ("en-ja", "$1,500", "$1,500", "$1,500"),
         ("de-es", "1.500 €", "1.500 €", "1.500 €"),
@@ -55,9 +77,17 @@ def test_protected_amounts_have_the_format_of_the_target() -> None:
     text = "1.500 Bücher, 2.750 Hefte"
     protected = RULE.protect(Run(text), Run("1,500 books, 2.7 notebooks")).protected
     assert [part.raw for part in protected] == ["1,500", "2,750"]
-    unconverted = RULE.protect(Run(text), Run("1.500 books, 2.7 notebooks")).protected
+    text = "Version 1.500, Version 2.750"
+    unconverted = RULE.protect(Run(text), Run("version 1.500")).protected
     assert [text[part.begin : part.end] for part in unconverted] == ["1.500", "2.750"]
     assert not any(part.raw for part in unconverted)
+
+
+def test_nothing_is_converted_in_a_document_in_the_format_of_the_target() -> None:
+    rule = RULE.adapted(["Der Faktor ist 0.5.", "Es sind 1.234."])
+    assert rule.restore(Run("Es sind 1.234."), Run("It is 1.234.")).text == "It is 1.234."
+    assert rule.kept(Run("1.234")).text == "1.234"
+    assert RULE.adapted(["Der Faktor ist 0,5.", "Es sind 1.234."]) is RULE
 
 
 @pytest.mark.parametrize(
@@ -112,6 +142,7 @@ def test_numbers_may_be_written_in_another_form(
         ("de-en", "3.450.000 Leute", "3,450.000 people"),
         ("en-de", "It costs $2,450.90.", "Es kostet 2.450.90 $."),
         ("de-en", "Version 3.85", "version 3,85"),
+        ("de-en", "ab 0.006", "from 0,006"),
         ("de-en", "Version 3.85", "version 385"),
         ("en-de", "We use Python 3.12 here.", "Wir nutzen hier Python 3,12."),
         ("en-de", "We use v6.8 here.", "Wir nutzen hier v6,8."),

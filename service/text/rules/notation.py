@@ -1,0 +1,189 @@
+"""Finds the numbers that another language writes with other marks: German 1.299,00 is English 1,299.00.
+
+1.500 and 2.5 may also be the number of a version or a section, or written as the other language does. The
+words in front of a number and the other numbers of a document show which.
+"""
+
+from collections.abc import Iterator, Sequence
+from enum import IntEnum
+from functools import lru_cache
+from typing import NamedTuple
+
+import regex
+
+from service.text.languages import Language
+from service.text.rules.currency_names import CODES, names, words_between
+from service.text.rules.figures import figures_of
+from service.text.rules.unit_names import names_of_units
+from service.text.run import Stretch
+from service.text.segmenter import has_letter
+from service.text.words import BLANKS, any_of
+
+MAY_HOLD_ONE = regex.compile(r"\d[.,]\d")
+"""A fast check: most texts have no number with a mark."""
+_QUOTES = "\"'“”„‘’«»"
+_BEGIN = rf"(?<![\w.,/×{_QUOTES}])(?<!(?<!\d):)(?<!\w-)"
+_END = r"(?![.,:/×'’-]?\w)"
+"""What is not beside an amount: a2.5, 2.5.x, 1.5em. Numbers in quotes are literal."""
+_GROUPS_OF_DOTS = regex.compile(r"\d{1,3}(?:\.\d{3})+")
+_ADDRESS = regex.compile(r"\d{1,3}(?:\.[12]\d\d){3}")
+"""192.168.100.200"""
+_CURRENCY = regex.compile(rf"(?:\p{{Sc}}|(?<!\w)(?:{any_of(CODES)}))[{BLANKS}]?$")
+_PAIR = regex.compile(r"[(\[{][\d,]++[)\]}]")
+"""Whole numbers, such as coordinates: (0,1)."""
+_NO_UNITS = frozenset(["in", *"#\"'″′"])
+"""Names and signs of units that have other meanings after a number."""
+_LEAST = 5
+"""Letters of a label that may be the end of a compound word: Artikelnummer."""
+_IDENTIFIERS = ("number", "version")
+"""What labels with a colon mean that are in front of no amount; Pages: 1.500 is one."""
+_LOOKED_AT = 40
+"""Characters in front of a number among which its name is looked for."""
+
+
+class Standing(IntEnum):
+    """How likely a number is an amount that is written as its language does."""
+
+    POSSIBLE = 1
+    """2.5 is a decimal, or the number of a version or a section."""
+    LIKELY = 2
+    """Groups of three digits after dots, as few versions have: 1.500."""
+    CERTAIN = 3
+    """A comma, or a unit or a sign of a currency: 1.299,00 - 12,5 - 2.5 % - $2.50."""
+    NEVER = 4
+    """No number has this."""
+
+
+class Amount(NamedTuple):
+    """A number in a text that may be an amount."""
+
+    begin: int
+    end: int
+    written: str
+    """The number as the other language writes it."""
+    standing: Standing
+
+
+class Notation:
+    """Finds the numbers of one language that another writes with another decimal mark."""
+
+    def __init__(self, source: Language, target: Language) -> None:
+        """Look up the marks of both languages, and the words that say what a number is."""
+        ours, theirs = figures_of(source), figures_of(target)
+        mark, group = ours.marks
+        self._is_active = mark in (".", ",") and theirs.marks[0] not in ("", mark)
+        if not self._is_active:
+            return
+        marks = zip(ours.marks, theirs.marks, strict=True)
+        self._exchanged = str.maketrans({mark: written for mark, written in marks if mark})
+        self._clock = ours.clock
+        self._mark, other = mark, "," if mark == "." else "."
+        self._number = _number(mark, other if group == other else "")
+        self._reversed = _number(other, mark)
+        units = names_of_units(source.code)
+        words, signs = {*units.words, *names(source)}, {*units.signs, *CODES}
+        self._unit = regex.compile(
+            rf"[{BLANKS}]?(?:\p{{Sc}}|(?:{any_of(signs - _NO_UNITS)}|(?i:{any_of(words)}))(?!\w))"
+        )
+        known = source.number_labels
+        labels, identifiers = (
+            any_of(label for kind in kinds for label in known.get(kind, ()))
+            for kinds in (known, _IDENTIFIERS)
+        )
+        begin = rf"(?:(?<!\w)|(?=\w{{{_LEAST}}}))"
+        label = rf"(?P<label>{begin}(?i:{labels}|(?:{identifiers}):))"
+        name = "(?!)" if source.capitalizes_nouns else r"(?<![^\s(])[\w.+#-]*\p{Lu}[\w.+#-]*"
+        # (?r): searched backwards, from the number
+        self._name = regex.compile(rf"(?r)(?:{label}|{name})[{BLANKS}]$")
+        self._joint = regex.compile(
+            rf",?[{BLANKS}]?(?:[,–/-]|{any_of(words_between(source))})[{BLANKS}]?"
+        )
+
+    def written(self, text: str) -> str:
+        """Write all numbers of a text, which must be amounts, as the other language does."""
+        if not self._is_active:
+            return text
+        return self._number.sub(lambda match: match[0].translate(self._exchanged), text)
+
+    def stretch(self, text: str, begin: int, end: int) -> Stretch:
+        """Return a stretch with amounts, to be protected as the other language writes it."""
+        written = self.written(text[begin:end])
+        return (begin, end) if written == text[begin:end] else (begin, end, written)
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield the spans of all numbers that are in the language's notation, in order."""
+        if self._is_active:
+            yield from (match.span() for match in self._number.finditer(text))
+
+    def amounts(self, text: str) -> Iterator[Amount]:
+        """Yield the numbers of a text that may be amounts, in order."""
+        if not self._is_active or not MAY_HOLD_ONE.search(text):
+            return
+        times = {time.begin for time in self._clock.times(text)}
+        for number, name in self._numbers(text, self._number):
+            standing = self._standing(number, name)
+            if standing and number.start() not in times:
+                yield Amount(*number.span(), self.written(number[0]), standing)
+
+    def least(self, texts: Sequence[str]) -> Standing:
+        """Return the least standing of the numbers of a document that are converted.
+
+        If one is in the other language's notation, nothing is converted. In a document without words, only
+        what is certain is.
+        """
+        found = [text for text in texts if self._is_active and MAY_HOLD_ONE.search(text)]
+        if any(map(self._is_contrary, found)):
+            return Standing.NEVER
+        is_bare = found and not any(map(has_letter, texts))
+        return Standing.CERTAIN if is_bare else Standing.LIKELY
+
+    def _is_contrary(self, text: str) -> bool:
+        """Check whether a text has a number in the other language's notation: 0.5 or 12.50 € in German."""
+        for number, name in self._numbers(text, self._reversed):
+            if self._number.fullmatch(number[0]):
+                continue
+            has_both = "." in number[0] and "," in number[0]
+            is_fraction = number[0].startswith("0") and not name
+            if has_both or is_fraction or self._has_unit(number):
+                return True
+        return False
+
+    def _numbers(
+        self, text: str, pattern: regex.Pattern[str]
+    ) -> Iterator[tuple[regex.Match[str], regex.Match[str] | None]]:
+        """Yield the numbers of a text, each with the name in front of it, or of its list: PHP 8.1 and 8.2."""
+        end, name = 0, None
+        for number in pattern.finditer(text):
+            begin = number.start()
+            if name is None or not self._joint.fullmatch(text, end, begin):
+                name = self._name.search(text, max(0, begin - _LOOKED_AT), begin)
+            yield number, name
+            end = number.end()
+
+    def _standing(self, number: regex.Match[str], name: regex.Match[str] | None) -> Standing | None:
+        """Return the standing of a number; None if it is no amount."""
+        if self._has_unit(number):
+            return Standing.CERTAIN
+        if "," in number[0]:
+            is_pair = self._mark == "," and _PAIR.match(number.string, max(0, number.start() - 1))
+            return None if is_pair else Standing.CERTAIN
+        if _GROUPS_OF_DOTS.fullmatch(number[0]):
+            is_code = (name and name["label"]) or _ADDRESS.fullmatch(number[0])
+            return None if is_code else Standing.LIKELY
+        return None if name else Standing.POSSIBLE
+
+    def _has_unit(self, number: regex.Match[str]) -> bool:
+        """Check whether a unit or a currency is beside a number."""
+        text, begin, end = number.string, *number.span()
+        return bool(self._unit.match(text, end) or _CURRENCY.search(text, max(0, begin - 5), begin))
+
+
+notation_of = lru_cache(maxsize=256)(Notation)
+"""Return the notation of a direction; rules share them."""
+
+
+def _number(mark: str, group: str) -> regex.Pattern[str]:
+    """Return a pattern for numbers with groups of digits or decimals: 1,234,567.89."""
+    mark, group = regex.escape(mark), regex.escape(group)
+    groups = rf"[1-9]\d{{0,2}}(?:{group}\d{{3}}){{1,4}}(?:{mark}\d++)?|" if group else ""
+    return regex.compile(rf"{_BEGIN}(?:{groups}\d++{mark}\d++){_END}")
