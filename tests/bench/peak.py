@@ -1,15 +1,20 @@
 """`python -m tests.bench.peak`: measure the maximum memory of the service, and how much of it remains.
 
 Requests what takes the most memory: long sentences whose beams never share prefixes, the widest beams, all
-alternatives, the longest translations, alignments, and all of these together with everyday sentences.
+alternatives, the longest translations, alignments, and all of these together with everyday sentences; then
+also beside a thousand connections with incomplete requests.
 """
 
 import argparse
 import json
+import socket
+import threading
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +37,14 @@ MIXES: dict[str, list[dict[str, Any]]] = {
     "a long source, a short translation": [{"text": LETTERS, "max_decoding_length": 8, **WIDE}],
     "one word": [{"text": "Gut.", **WIDE}],
 }
+HEADS, BODIES, CONNECTIONS = 800, 60, 940
+"""Incomplete heads and bodies, and all connections; the rest have not sent anything."""
+INCOMPLETE_HEAD = b"GET / HTTP/1.1\r\nhost: here\r\nx: " + b"a" * 130_000
+INCOMPLETE_BODY = (
+    b"POST /translate HTTP/1.1\r\nhost: here\r\ncontent-length: 1040000\r\n\r\n" + b"a" * 1_039_999
+)
+HELD_SECONDS = 20.0
+"""Time after which they are sent again; the service refuses heads that take longer than 30 s."""
 
 
 def main() -> None:
@@ -52,11 +65,13 @@ def main() -> None:
         print(f"idle: {memory_of(pid):.0f} MiB", flush=True)
         _ask(options.port, everyday, options.connections)
         print(f"everyday: {memory_of(pid):.0f} MiB", flush=True)
-        for name, mix in {**MIXES, "all together": mixed}.items():
+        beside = "all together, beside incomplete requests"
+        for name, mix in {**MIXES, "all together": mixed, beside: mixed}.items():
             Path(f"/proc/{pid}/clear_refs").write_text("5")  # the peak counts from here on
             started = time.perf_counter()
             requests = (mix * options.requests)[: max(options.requests, len(mix))]
-            refused = _ask(options.port, requests, options.connections)
+            with _incomplete_requests(options.port) if name == beside else nullcontext():
+                refused = _ask(options.port, requests, options.connections)
             seconds = time.perf_counter() - started
             peak = memory_of(pid, "VmHWM")
             time.sleep(SETTLING_SECONDS)
@@ -65,6 +80,32 @@ def main() -> None:
                 f"{len(requests) - refused} translated in {seconds:.1f} s",
                 flush=True,
             )
+
+
+@contextmanager
+def _incomplete_requests(port: int) -> Iterator[None]:
+    """Hold many connections with incomplete requests."""
+    is_over = threading.Event()
+
+    def hold() -> None:
+        while not is_over.is_set():
+            with ExitStack() as held:
+                for number in range(CONNECTIONS):
+                    connection = held.enter_context(socket.create_connection(("127.0.0.1", port)))
+                    with suppress(OSError):  # refused
+                        if number < HEADS + BODIES:
+                            connection.sendall(
+                                INCOMPLETE_HEAD if number < HEADS else INCOMPLETE_BODY
+                            )
+                is_over.wait(HELD_SECONDS)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        holder.join()
 
 
 def _ask(port: int, requests: list[dict[str, Any]], connections: int) -> int:
