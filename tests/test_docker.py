@@ -66,6 +66,18 @@ def test_alerts_use_existing_metrics_and_reasons(metrics: set[str]) -> None:
     assert set(reasons.split("|")) == {QueueFullError.code, DeadlineExceededError.code}
 
 
+def test_alerts_see_processes_that_ended_before_they_were_asked() -> None:
+    expressions = [rule["expr"] for rule in _rules()]
+    [job] = yaml.safe_load((DOCKER / "prometheus.yml").read_text("utf-8"))["scrape_configs"]
+    selected = f'{{job="{job["job_name"]}"}}'
+    assert set(re.findall("{job=[^}]+}", str(expressions))) == {selected}
+    [down] = [one for one in expressions if re.search(r"\bup\b", one)]
+    assert f"absent(up{selected})" in down, "a name that DNS no longer finds has no target"
+    assert any(f"changes(process_start_time_seconds{selected}[" in one for one in expressions)
+    gauge = "attendant_engine_up"
+    assert not any(gauge in one for one in expressions), "it is 0 only while the process ends"
+
+
 def test_every_alert_has_tests_for_firing_and_not_firing() -> None:
     tests = yaml.safe_load(ALERTS_TEST.read_text("utf-8"))["tests"]
     looks = [look for test in tests for look in test["alert_rule_test"]]

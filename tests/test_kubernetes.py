@@ -114,7 +114,24 @@ def test_only_existing_metrics_are_queried() -> None:
     service = _read(KUBERNETES / "base" / "service.yaml")
     assert endpoint["path"] == "/metrics"
     assert endpoint["port"] == service["spec"]["ports"][0]["name"]
-    assert f'job="{service["metadata"]["name"]}"' in trigger["metadata"]["query"]
+    job = f'job="{service["metadata"]["name"]}"'
+    assert job in trigger["metadata"]["query"]
+    [group] = _read(ROOT / "docker" / "alerts.yml")["groups"]
+    jobs = re.findall('job="[^"]+"', str([rule["expr"] for rule in group["rules"]]))
+    assert len(jobs) >= 3
+    assert set(jobs) == {job}
+
+
+def test_memory_figures_are_those_of_the_documents() -> None:
+    text = (ROOT / "docs" / "deployment.md").read_text("utf-8")
+    [two_cores] = re.findall(r"two cores, the maximum .*\| (\d+ MiB) \|", text)
+    [further_core] = re.findall(r"each further core.* up to (\d+ MiB) at the maximum", text)
+    for file in (
+        KUBERNETES / "overlays" / "cpu" / "kustomization.yaml",
+        ROOT / "docker" / "compose.yaml",
+    ):
+        found = re.findall(r"\d+ MiB", file.read_text("utf-8"))
+        assert set(found) == {two_cores, further_core}, file
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
