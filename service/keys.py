@@ -12,25 +12,36 @@ itself only to standard error. An entry:
 import argparse
 import hashlib
 import hmac
+import json
 import re
 import secrets
 import sys
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
+from stat import S_ISREG
 from typing import TextIO
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
 MAX_REQUESTS_PER_MINUTE = 1_000_000
 MAX_KEY_CHARACTERS = 256
 MAX_FILE_BYTES = 1 << 24
+MAX_SHOWN_CHARACTERS = 50
+"""Length up to which an error quotes a value."""
+_ALLOWED = {
+    "sha256": "64 digits, 0 to 9 and a to f",
+    "requests_per_minute": f"a whole number from 0 to {MAX_REQUESTS_PER_MINUTE}",
+    "admin": "true or false, without quotes",
+}
+"""The values of each field of an entry."""
 
 
 class Key(BaseModel):
     """The entry of one key: its digest and permissions."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
     requests_per_minute: int = Field(default=0, ge=0, le=MAX_REQUESTS_PER_MINUTE)
@@ -56,18 +67,16 @@ class Keys:
             KeysError: the file cannot be read, or an entry is invalid.
         """
         try:
+            if not S_ISREG(path.stat().st_mode):  # to open a pipe takes until somebody writes to it
+                raise ValueError("is not a regular file")
             with path.open("rb") as file:
                 content = file.read(MAX_FILE_BYTES + 1)
             if len(content) > MAX_FILE_BYTES:
                 raise ValueError(f"has more than {MAX_FILE_BYTES} bytes")
-            entries = TypeAdapter(dict[str, Key]).validate_python(tomllib.loads(content.decode()))
+            entries = _entries(tomllib.loads(content.decode()))
         except OSError as error:
             raise KeysError(f"{path}: cannot be read: {error.strerror}") from None
-        except ValidationError as error:
-            first_error = error.errors()[0]
-            location = ".".join(map(str, first_error["loc"]))
-            raise KeysError(f"{path}: {location}: {first_error['msg']}") from None
-        except ValueError as error:  # not TOML, not UTF-8, or a number with too many digits
+        except ValueError as error:  # among others: not TOML, or a number with too many digits
             raise KeysError(f"{path}: {error}") from None
         except RecursionError:
             raise KeysError(f"{path}: it is nested too deeply") from None
@@ -84,6 +93,30 @@ class Keys:
             if hmac.compare_digest(entry.sha256, digest):
                 match = name, entry
         return match
+
+
+def _entries(tables: dict[str, object]) -> dict[str, Key]:
+    """Return the entries in a file's tables.
+
+    Raises:
+        ValueError: one is invalid; the message names the place, the value and what is allowed.
+    """
+    try:
+        return TypeAdapter(dict[str, Key]).validate_python(tables)
+    except ValidationError as error:
+        raise ValueError(_explained(error.errors()[0])) from None
+
+
+def _explained(error: ErrorDetails) -> str:
+    place, field = ".".join(map(str, error["loc"])), error["loc"][-1]
+    if len(error["loc"]) == 1:
+        return f"{place}: must be a table, with sha256"
+    if field not in _ALLOWED or error["type"] == "missing":
+        return f"{place}: {error['msg']}"
+    if field != "sha256":  # which may be the key itself, by mistake
+        shown = json.dumps(error["input"], default=str)
+        place += f" = {shown[:MAX_SHOWN_CHARACTERS]}{'…' * (len(shown) > MAX_SHOWN_CHARACTERS)}"
+    return f"{place}: must be {_ALLOWED[str(field)]}"
 
 
 def digest_of(key: str) -> str:

@@ -1,5 +1,6 @@
 """API keys, and rate limits per key or per address."""
 
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -12,6 +13,8 @@ from service.api.media import field_of
 from service.errors import InvalidKeyError, MissingKeyError, RateLimitError
 from service.keys import Key, Keys
 from service.settings import Settings
+
+logger = logging.getLogger(__name__)
 
 MAX_CALLERS = 10_000
 """Maximum number of callers whose rate is tracked; the least recent one is dropped first."""
@@ -59,6 +62,9 @@ class Gate:
         """
         self.keys = Keys.read(settings.api_keys) if settings.api_keys else None
         self.key_required = settings.key_required
+        if self.key_required and self.keys is not None and not self.keys.entries:
+            message = "%s has no keys, but ATTENDANT_KEY_REQUIRED is set: nobody can translate"
+            logger.warning(message, settings.api_keys)
         self.requests_per_minute = settings.requests_per_minute
         self._limiter = RateLimiter()
 

@@ -62,6 +62,13 @@ class LanguageRoutes:
         }
         """The sorted targets of each source, by sorted source."""
 
+    @property
+    def has_pivot(self) -> bool:
+        """Whether models translate both into and from the pivot language."""
+        sources = {source for source, _ in self._direct}
+        targets = {target for _, target in self._direct}
+        return self.pivot in sources & targets
+
     def find(self, source: str, target: str) -> tuple[Hop, ...] | None:
         """Return one hop, two hops through the pivot language, or None if there is no route."""
         if hop := self._direct.get((source, target)):

@@ -273,13 +273,20 @@ class ModelStore:
         return pooled
 
     def _log_models(self, models: ModelSet) -> None:
-        """Log which models are served."""
+        """Log which models are served, and a pivot that they do not have, unless it is the default."""
         for model in models.models:
             manifest = model.bundle.manifest
             count = len(manifest.directions)
             unit = "direction" if count == 1 else "directions"
             message = "%s is ready: %d %s, %s, %s"
             logger.info(message, manifest.name, count, unit, model.precision, model.provider)
+        settings = self.settings
+        chosen = settings.pivot if "pivot" in settings.model_fields_set else ""
+        if chosen and not models.language_routes.has_pivot:
+            message = (
+                "ATTENDANT_PIVOT = %s changes nothing: no models translate both into and from it"
+            )
+            logger.warning(message, chosen)
         if waiting := len(models.described) - len(models.models):
             logger.info("models to be loaded on demand: %d", waiting)
 

@@ -76,7 +76,7 @@ class ModelSettings(BaseSettings):
     ] = 0.0
     pivot: Annotated[
         Code,
-        AfterValidator(lambda code: "" if code == OFF else code),
+        AfterValidator(lambda code: "" if code.lower() == OFF else code),
         Field(
             description="Language through which texts are translated if no model has their direction; off "
             "disables this."

@@ -62,6 +62,16 @@ def test_an_invalid_boolean_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         Settings()
 
 
+@pytest.mark.parametrize(
+    ("given", "pivot"), [("off", ""), ("OFF", ""), ("Off", ""), ("en", "en"), ("pt-BR", "pt-BR")]
+)
+def test_a_pivot_is_a_code_or_off_in_any_case(
+    given: str, pivot: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATTENDANT_PIVOT", given)
+    assert Settings().pivot == pivot
+
+
 def test_misspelt_variables_are_reported() -> None:
     by_kubernetes = {"ATTENDANT_SERVICE_HOST": "", "ATTENDANT_PORT_8000_TCP": "", "PATH": ""}
     assert misspelt({"ATTENDANT_PORT": "", **by_kubernetes}) == []

@@ -1,7 +1,5 @@
 """API keys and rate limits, with the gate alone and over HTTP."""
 
-import subprocess
-import sys
 import tracemalloc
 from pathlib import Path
 
@@ -11,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from service.api.access import Gate, RateLimiter
 from service.errors import InvalidKeyError, RateLimitError
-from service.keys import Keys, KeysError, digest_of
+from service.keys import digest_of
 from service.settings import Settings
 from tests.conftest import started
 
@@ -191,130 +189,31 @@ def test_a_bucket_refills_evenly_up_to_its_capacity() -> None:
     limiter.take("somebody else", 60)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("[a", "keys.toml"),
-        ('[a]\nsha256 = "short"\n', "a.sha256"),
-        ('[a]\nsha256 = "' + "0" * 64 + '"\nrate = 1\n', "a.rate: Extra inputs"),
-        (
-            "".join(f'[{name}]\nsha256 = "{"0" * 64}"\n' for name in "ab"),
-            "keys.toml: a and b have the same key",
-        ),
-        (
-            f'[a]\nsha256 = "{"0" * 64}"\nrequests_per_minute = {"9" * 400}\n',
-            "a.requests_per_minute",
-        ),
-        (f"a = {'9' * 5_000}", "keys.toml: Exceeds the limit"),
-        (f"a = {'[' * 10_000}", "keys.toml: it is nested too deeply"),
-        ("#" * ((1 << 24) + 1), "keys.toml: has more than 16777216 bytes"),
-    ],
-)
-def test_an_invalid_file_of_keys_is_reported_with_the_place(
-    tmp_path: Path, content: str, message: str
-) -> None:
-    path = tmp_path / "keys.toml"
-    path.write_text(content)
-    with pytest.raises(KeysError, match=message):
-        Keys.read(path)
-
-
-def make_key(*arguments: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "service.keys", *arguments]
-    return subprocess.run(command, input=given, capture_output=True, timeout=60)
-
-
-def test_a_generated_key_is_accepted(tmp_path: Path) -> None:
-    made = make_key("weblate", "--requests-per-minute", "600", "--admin")
-    path = tmp_path / "keys.toml"
-    path.write_bytes(made.stdout + make_key("x_1-").stdout)
-    key = made.stderr.decode().split()[-1]
-    found = Keys.read(path).find(key)
-    assert found is not None
-    name, entry = found
-    assert (name, entry.requests_per_minute, entry.admin) == ("weblate", 600, True)
-    assert key.encode() not in made.stdout
-    assert Keys.read(path).find(key + "x") is None
-
-
-@pytest.mark.parametrize(
-    ("given", "key"),
-    [
-        ("1b4e28ba-2fa1\nand more\n", "1b4e28ba-2fa1"),
-        ("\ufeff \tschlüssel\r\n", "schlüssel"),
-        ("𝔄" * 256, "𝔄" * 256),
-    ],
-)
-def test_an_existing_key_is_accepted_and_not_shown(tmp_path: Path, given: str, key: str) -> None:
-    made = make_key("weblate", "--existing", given=given.encode())
-    path = tmp_path / "keys.toml"
-    path.write_bytes(made.stdout)
-    found = Keys.read(path).find(key)
-    assert found is not None
-    assert found[0] == "weblate"
-    assert key[:4].encode() not in made.stdout + made.stderr
-
-
-@pytest.mark.parametrize(
-    ("given", "problem"),
-    [
-        (b"", "standard input has no key"),
-        (b" \r\nkey\n", "standard input has no key"),
-        (b"k" * 257, "the key has more than 256 characters"),
-        (b" " * 100_000, "the key has more than 256 characters"),
-        (b"a b\n", "the key has blanks or characters that cannot be printed"),
-        (b"a\0b\n", "the key has blanks or characters that cannot be printed"),
-        (b"a\tb\n", "the key has blanks or characters that cannot be printed"),
-        (b"\x1b[A\n", "the key has blanks or characters that cannot be printed"),
-        ("a\u2028b\n".encode(), "the key has blanks or characters that cannot be printed"),
-        (b"schl\xfcssel\n", "the key is not valid UTF-8"),
-    ],
-)
-def test_an_existing_key_that_no_client_could_send_is_refused(given: bytes, problem: str) -> None:
-    made = make_key("weblate", "--existing", given=given)
-    assert (made.returncode, made.stdout) == (2, b"")
-    assert made.stderr.decode().endswith(f"error: --existing: {problem}\n")
-
-
-def test_an_endless_key_is_refused() -> None:
-    with Path("/dev/zero").open("rb") as zeros:
-        command = [sys.executable, "-m", "service.keys", "weblate", "--existing"]
-        made = subprocess.run(command, stdin=zeros, capture_output=True, timeout=60)
-    assert made.returncode == 2
-    assert made.stderr.endswith(b"the key has more than 256 characters\n")
-
-
-@pytest.mark.parametrize(
-    ("redirection", "problem"),
-    [("<&-", "is closed"), ("0>/dev/null", "cannot be read: Bad file descriptor")],
-)
-def test_standard_input_without_a_key_is_reported(redirection: str, problem: str) -> None:
-    command = [sys.executable, "-m", "attendant", "keys", "weblate", "--existing"]
-    shell = ["sh", "-c", f'exec "$@" {redirection}', "sh", *command]
-    made = subprocess.run(shell, capture_output=True, text=True, timeout=60)
-    assert (made.returncode, made.stdout) == (2, "")
-    assert made.stderr.endswith(f"error: --existing: standard input {problem}\n")
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        ["a", "--existing"],
-        ["müller"],
-        ["a b"],
-        ["a", "--requests-per-minute=-1"],
-        ["a", "--requests-per-minute=1000001"],
-    ],
-)
-def test_invalid_arguments_for_a_key_are_reported(arguments: list[str]) -> None:
-    made = make_key(*arguments)
-    assert (made.returncode, made.stdout) == (2, b"")
-    assert b"error: " in made.stderr
-
-
 def test_reloading_is_for_admins(settings: Settings, tmp_path: Path) -> None:
     with started(with_keys(settings, tmp_path)) as client:
         for headers, status in ((None, 401), (bearer("slow"), 403), (bearer("root"), 200)):
             assert client.post("/admin/reload", headers=headers).status_code == status
         assert client.post("/translate", json=BODY).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("content", "required", "is_told"),
+    [
+        ("# none yet\n", True, True),
+        ("", False, False),
+        (f'[a]\nsha256 = "{"0" * 64}"', True, False),
+    ],
+)
+def test_a_required_key_that_nobody_can_have_is_told(
+    content: str,
+    required: bool,
+    is_told: bool,
+    settings: Settings,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    path = tmp_path / "keys.toml"
+    path.write_text(content)
+    Gate(settings.model_copy(update={"api_keys": path, "key_required": required}))
+    told = f"{path} has no keys, but ATTENDANT_KEY_REQUIRED is set: nobody can translate"
+    assert caplog.messages == ([told] if is_told else [])

@@ -1,5 +1,6 @@
-"""Loads that are stopped, and loads that hang."""
+"""Loads that are stopped, loads that hang, and what is told after a load."""
 
+import logging
 import shutil
 import threading
 from collections.abc import Iterator
@@ -40,6 +41,44 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loads]:
     monkeypatch.setattr(model_store, "start_model", found.start)
     yield found
     found.may_end.set()
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"pivot": "english"}, "english"),
+        ({"pivot": "fr"}, "fr"),
+        ({"pivot": "EN"}, None),
+        ({"pivot": "eng"}, None),
+        ({"pivot": "off"}, None),
+        ({}, None),
+    ],
+)
+def test_a_pivot_that_no_models_have_is_told(
+    given: dict[str, str], told: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = Settings(bundle=(TINY_BUNDLE,), device="cpu", num_workers=1, **given)  # type: ignore[arg-type]
+    store = ModelStore(settings, Metrics())
+    with caplog.at_level(logging.WARNING, "service.models.model_store"):
+        store.load()
+    store.stop()
+    expected = (
+        f"ATTENDANT_PIVOT = {told} changes nothing: no models translate both into and from it"
+    )
+    assert caplog.messages == ([expected] if told else [])
+
+
+def test_a_default_pivot_that_no_models_have_is_not_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class ByDefaultFrench(Settings):
+        pivot: str = "fr"
+
+    store = ModelStore(ByDefaultFrench(bundle=(TINY_BUNDLE,), device="cpu"), Metrics())
+    with caplog.at_level(logging.WARNING, "service.models.model_store"):
+        store.load()
+    store.stop()
+    assert not caplog.messages
 
 
 def test_stop_does_not_wait_for_the_first_load(loads: Loads) -> None:
