@@ -9,7 +9,7 @@ from typing import Self
 from service.text import stand_ins
 from service.text.languages import Language
 from service.text.markup import elements, labels, messages, plain, rows
-from service.text.markup.messages import OUTSIDE, Place
+from service.text.markup.messages import OUTSIDE, Arguments, Scope
 from service.text.markup.nesting import belongs, check_nesting, without_empty_elements
 from service.text.pipeline import Pipeline
 from service.text.run import Format, Run, replaced
@@ -78,51 +78,55 @@ def parts_of(
 
 
 def _parts(
-    parsed: Iterable[str | Run], place: Place, splitting: Splitting, pipeline: Pipeline
+    parsed: Iterable[str | Run], scope: Scope, splitting: Splitting, pipeline: Pipeline
 ) -> Iterator[str | Sentence]:
-    """Yield the parts of a parsed text at a place in a message."""
+    """Yield the parts of a parsed text, which is in the arguments of `scope`."""
     for content in parsed:
         for run in [content] if isinstance(content, str) else labels.cut(content):
             if isinstance(run, str):
                 yield run
             else:
-                yield from _parts_of_run(pipeline.prepare_run(run), place, splitting, pipeline)
+                yield from _parts_of_run(pipeline.prepare_run(run), scope, splitting, pipeline)
 
 
 def _parts_of_run(
-    run: Run, place: Place, splitting: Splitting, pipeline: Pipeline
+    run: Run, scope: Scope, splitting: Splitting, pipeline: Pipeline
 ) -> Iterator[str | Sentence]:
     """Yield the sentences of a run, each with its tags, and the text between them."""
     if run.tags:
         check_nesting(run.tags)
         run = replace(run, tags=without_empty_elements(run.tags))
     for segment, is_sentence in _segments(run, splitting, pipeline.language):
-        if segment.protected and (pieces := messages.cut(segment, place)):
+        arguments = messages.with_branches(segment)
+        if pieces := messages.cut(segment, arguments, scope):
             for piece in pieces:
                 if isinstance(piece, str):
                     yield piece
                 else:
-                    parsed = plain.parse(piece.text, piece.place)
-                    yield from _parts(parsed, piece.place, splitting, pipeline)
+                    parsed = plain.parse(piece.text, piece.scope)
+                    yield from _parts(parsed, piece.scope, splitting, pipeline)
         elif not is_sentence:
             yield pipeline.kept(segment).written()
         elif segment.tags:
-            yield from _parts_of_row(segment, pipeline)
+            yield from _parts_of_row(segment, arguments, pipeline)
         else:
-            yield from _sentence(segment, pipeline)
+            yield from _sentence(segment, pipeline, messages.problem(arguments))
 
 
-def _parts_of_row(segment: Run, pipeline: Pipeline) -> Iterator[str | Sentence]:
-    """Yield the parts of a sentence with tags, which may be a row."""
+def _parts_of_row(
+    segment: Run, arguments: Arguments, pipeline: Pipeline
+) -> Iterator[str | Sentence]:
+    """Yield the parts of a sentence with tags, which may be a row, and with these arguments."""
     for piece in rows.cut(segment):
         if isinstance(piece, str):
             yield piece
         elif piece is segment:
-            yield from _sentence(piece, pipeline)
+            yield from _sentence(piece, pipeline, messages.problem(arguments))
         else:
             for part, is_sentence in _segments(piece, "none", pipeline.language):
                 if is_sentence:
-                    yield from _sentence(part, pipeline)
+                    problem = messages.problem(messages.with_branches(part))
+                    yield from _sentence(part, pipeline, problem)
                 else:
                     yield pipeline.kept(part).written()
 
@@ -154,9 +158,8 @@ def _masked(run: Run) -> str:
     )
 
 
-def _sentence(source: Run, pipeline: Pipeline, problem: str = "") -> Iterator[str | Sentence]:
+def _sentence(source: Run, pipeline: Pipeline, problem: str) -> Iterator[str | Sentence]:
     """Prepare a sentence; if there are not enough stand-ins, split it at its protected parts."""
-    problem = problem or messages.problem(source)
     if not has_letter(source.unprotected()):
         yield pipeline.kept(source).written()
         return

@@ -49,19 +49,19 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a text is."""
+class Scope:
+    """The arguments that a text is in."""
 
     depth: int = 0
-    """The number of arguments in whose branches it is."""
+    """Their number."""
     is_plural: bool = False
-    """Whether it is in a plural, in which `#` is its number."""
+    """Whether one is a plural, in which `#` is its number."""
     growth: float = MAX_GROWTH
     """How many times as long as the text its copies may be."""
 
 
-OUTSIDE = Place()
-"""The place of a text that is in no argument."""
+OUTSIDE = Scope()
+"""The scope of a text that is in no argument."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Branch:
     """A text of a message that is to be split on its own: a branch, or text beside an argument."""
 
     text: str
-    place: Place
+    scope: Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,27 +92,33 @@ class _Argument:
         stretches = [text[begin:end] for begin, end in zip([0, *edges[:-1]], edges, strict=True)]
         return cls(stretches[::2], stretches[1::2], opening["kind"] != "select")
 
-    def pieces(self, texts: Sequence[str], place: Place) -> list[str | Branch]:
+    def pieces(self, texts: Sequence[str], scope: Scope) -> list[str | Branch]:
         """Return the argument with these texts in its branches."""
-        branches = [Branch(text, place) for text in texts]
+        branches = [Branch(text, scope) for text in texts]
         pairs = zip(self.syntax, branches, strict=False)
         return [*(piece for pair in pairs for piece in pair), self.syntax[-1]]
 
 
-def masked(text: str, place: Place) -> Message | None:
+Arguments = Sequence[tuple[Protected, _Argument]]
+"""Arguments of a segment, in order, and where they are in it."""
+
+
+def masked(text: str, scope: Scope) -> Message | None:
     """Return a text in which arguments with branches, literals and, in a plural, `#` are protected.
 
-    None if the text is in no argument and has none.
+    None if the text is in no argument and has none, or if it has `PROTECTED` itself.
     """
-    arguments = [] if PROTECTED in text else list(_arguments(text))
-    if PROTECTED in text or not (arguments or place.depth):
+    if PROTECTED in text:
+        return None
+    arguments = list(_arguments(text))
+    if not (arguments or scope.depth):
         return None
     parts: list[str] = []
     protected: list[str] = []
     position = 0
     for first, last in [*arguments, (len(text), len(text))]:
         for mark in _NUMBER.finditer(text, position, first):
-            if (place.is_plural and mark["number"]) or _is_literal(mark[0]):
+            if (scope.is_plural and mark["number"]) or _is_literal(mark[0]):
                 parts += [text[position : mark.start()], PROTECTED]
                 protected.append(mark[0])
                 position = mark.end()
@@ -124,22 +130,7 @@ def masked(text: str, place: Place) -> Message | None:
     return Message("".join(parts), tuple(protected))
 
 
-def cut(segment: Run, place: Place) -> list[str | Branch] | None:
-    """Return the parts of a segment with an argument, or None if no branches are to be translated.
-
-    If possible, these are the branches of the first argument, each with the words around it. Otherwise, an
-    argument with words on one side only is separated from them, and one between words is preserved.
-    """
-    found = with_branches(segment)
-    if not found or place.depth >= MAX_NESTING:
-        return None
-    words = _words(segment)
-    if words and (pieces := _around_first(segment, found, place)):
-        return pieces
-    return _at_edges(segment, found, words, place)
-
-
-def with_branches(segment: Run) -> list[tuple[Protected, _Argument]]:
+def with_branches(segment: Run) -> Arguments:
     """Return the protected arguments of a segment whose branches have words."""
     return [
         (part, argument)
@@ -150,36 +141,49 @@ def with_branches(segment: Run) -> list[tuple[Protected, _Argument]]:
     ]
 
 
-def problem(sentence: Run) -> str:
-    """Tell which branches in a sentence remain untranslated; "" if none do."""
-    for part, _ in with_branches(sentence):
-        return (
-            f"the branches of {quoted(part.raw)} are not translated: write whole sentences in them"
-        )
-    return ""
+def cut(segment: Run, arguments: Arguments, scope: Scope) -> list[str | Branch] | None:
+    """Return the parts of a segment with these arguments, or None if no branches are to be translated.
+
+    If possible, these are the branches of the first argument, each with the words around it. Otherwise, an
+    argument with words on one side only is separated from them, and one between words is preserved.
+    """
+    if not arguments or scope.depth >= MAX_NESTING:
+        return None
+    letters = _letters_span(segment)
+    if letters and (pieces := _around_first(segment, arguments, scope)):
+        return pieces
+    return _at_edges(segment, arguments, letters, scope)
 
 
-def _words(segment: Run) -> list[int]:
-    """Return the places of the first and the last letter that are not protected, if there are any."""
+def problem(arguments: Arguments) -> str:
+    """Tell that the branches of the first of these arguments remain untranslated; "" without any."""
+    if not arguments:
+        return ""
+    raw = arguments[0][0].raw
+    return f"the branches of {quoted(raw)} are not translated: write whole sentences in them"
+
+
+def _letters_span(segment: Run) -> tuple[int, int] | None:
+    """Return the places of the first and the last letter that are not protected; None without any."""
     gaps = [(part.begin, part.end, " " * (part.end - part.begin)) for part in segment.protected]
     places = [
         at for at, character in enumerate(replaced(segment.text, gaps)) if character.isalpha()
     ]
-    return [places[0], places[-1]] if places else []
+    return (places[0], places[-1]) if places else None
 
 
 def _at_edges(
-    segment: Run, found: Sequence[tuple[Protected, _Argument]], words: Sequence[int], place: Place
+    segment: Run, arguments: Arguments, letters: tuple[int, int] | None, scope: Scope
 ) -> list[str | Branch] | None:
     """Return the arguments that are not between words, and what is between them; None without any."""
-    inner, position = replace(place, depth=place.depth + 1), 0
+    inner, position = replace(scope, depth=scope.depth + 1), 0
     pieces: list[str | Branch] = []
     gaps: list[str] = []
-    for part, argument in found:
-        if words and words[0] < part.begin and part.end <= words[-1]:
+    for part, argument in arguments:
+        if letters and letters[0] < part.begin and part.end <= letters[1]:
             continue
         gaps.append(segment.written_between(position, part.begin))
-        is_plural = place.is_plural or argument.is_plural
+        is_plural = scope.is_plural or argument.is_plural
         pieces.append(Branch(gaps[-1], inner))
         pieces += argument.pieces(argument.branches, replace(inner, is_plural=is_plural))
         position = part.end
@@ -189,30 +193,32 @@ def _at_edges(
     return [*pieces, Branch(gaps[-1], inner)]
 
 
-def _around_first(
-    segment: Run, found: Sequence[tuple[Protected, _Argument]], place: Place
-) -> list[str | Branch] | None:
+def _around_first(segment: Run, arguments: Arguments, scope: Scope) -> list[str | Branch] | None:
     """Return the first argument with the rest of the segment in its branches, or None if it must not move."""
-    part, argument = found[0]
+    part, argument = arguments[0]
     tags_before, inner_tags, tags_after = outermost(segment.tags, len(segment.text))
     core = replace(segment, tags=inner_tags)
     before = core.written_between(0, part.begin)
     after = core.written_between(part.end, len(core.text))
     length = len(before) + len(core.raw(part)) + len(after)
     copied = sum(len(before) + len(branch) + len(after) for branch in argument.branches)
-    growth = place.growth * length / copied - 1
-    if growth < 0 or not _is_prose(core, part) or (argument.is_plural and _has_number(core, found)):
+    growth = scope.growth * length / copied - 1
+    if (
+        growth < 0
+        or not _may_move(core, part)
+        or (argument.is_plural and _has_number(core, arguments))
+    ):
         return None
     inner_texts = [*argument.branches, "{}"]  # the braces are those of the argument itself
     if not all(_are_read_alike([before, text, after]) for text in inner_texts):
         return None
-    inner = Place(place.depth + 1, place.is_plural or argument.is_plural, growth)
+    inner = Scope(scope.depth + 1, scope.is_plural or argument.is_plural, growth)
     pieces = argument.pieces([f"{before}{branch}{after}" for branch in argument.branches], inner)
     return [*tags_before, *pieces, *tags_after]
 
 
-def _is_prose(segment: Run, argument: Protected) -> bool:
-    """Check that the text around an argument has no key, unclosed quotes or half an element."""
+def _may_move(segment: Run, argument: Protected) -> bool:
+    """Check that no key, open quote or half an element is around an argument."""
     before = segment.text[: argument.begin]
     paired = len(close_tags(segment.tags)) * 2
     return (
@@ -222,9 +228,9 @@ def _is_prose(segment: Run, argument: Protected) -> bool:
     )
 
 
-def _has_number(segment: Run, found: Sequence[tuple[Protected, _Argument]]) -> bool:
+def _has_number(segment: Run, arguments: Arguments) -> bool:
     """Check whether there is a `#` in a segment, except in plurals: it would become a plural's number."""
-    plurals = {part.begin for part, argument in found if argument.is_plural}
+    plurals = {part.begin for part, argument in arguments if argument.is_plural}
     raws = [segment.raw(part) for part in segment.protected if part.begin not in plurals]
     return any("#" in text for text in [segment.text, *raws, *(tag.raw for tag in segment.tags)])
 

@@ -11,7 +11,7 @@ from service.text.markup import elements, markdown, messages, paired, subtitles
 from service.text.markup.cells import GAP, OTHER_BLANKS, cut
 from service.text.markup.markdown import Atom
 from service.text.markup.marks import as_emphasis
-from service.text.markup.messages import OUTSIDE, Place
+from service.text.markup.messages import OUTSIDE, Scope
 from service.text.markup.nesting import MAX_NESTING, depth
 from service.text.markup.run_builder import RunBuilder
 from service.text.run import Run
@@ -35,12 +35,12 @@ _DEFINITION = re.compile(r"^[ ]{0,3}\[[^\]^][^\]\n]*\]:[ \t]*+(\S*+)", re.MULTIL
 _ADDRESS = re.compile(r"[/#:<]|\w\.\w")
 
 
-def parse(text: str, place: Place = OUTSIDE) -> list[str | Run]:
+def parse(text: str, scope: Scope = OUTSIDE) -> list[str | Run]:
     """Return the runs to translate, and as strings the parts that are preserved, in order.
 
     Arguments of messages with branches are protected; see `messages.cut`.
     """
-    message = messages.masked(text, place)
+    message = messages.masked(text, scope)
     parts = [message] if message else subtitles.split(text)
     if parts is None:
         return _parse(text)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from service.text.markup import html_tags, plain
-from service.text.markup.messages import OUTSIDE, Place
+from service.text.markup.messages import OUTSIDE, Scope
 from service.text.run import Run
 from service.text.segmenter import Splitting
 from tests.service.text.pipelines import take_apart, unchanged
@@ -237,26 +237,26 @@ COUNT = "{n, plural, =0 {nic} one {# plik} other {# plików}}"
 
 
 @pytest.mark.parametrize(
-    ("text", "place", "left", "kept"),
+    ("text", "scope", "left", "kept"),
     [
         (f"Masz {COUNT} dziś `x`.", OUTSIDE, "Masz \ufffc dziś \ufffc.", [COUNT, "`x`"]),
         (f"Nimm '{COUNT}' so", OUTSIDE, f"Nimm '{COUNT}' so", []),
         ("'{x}' # {y}", OUTSIDE, "'{x}' # {y}", []),
-        ("'{x}' # {y}", Place(1, is_plural=False), "\ufffc # {y}", ["'{x}'"]),
-        ("'{x}' #", Place(1, is_plural=True), "\ufffc \ufffc", ["'{x}'", "#"]),
-        ("l'#' a", Place(1, is_plural=True), "l\ufffc a", ["'#'"]),
+        ("'{x}' # {y}", Scope(1, is_plural=False), "\ufffc # {y}", ["'{x}'"]),
+        ("'{x}' #", Scope(1, is_plural=True), "\ufffc \ufffc", ["'{x}'", "#"]),
+        ("l'#' a", Scope(1, is_plural=True), "l\ufffc a", ["'#'"]),
         (
             "a '{' b'}' '{c d}' it''s",
-            Place(1, is_plural=True),
+            Scope(1, is_plural=True),
             "a \ufffc b\ufffc '{c d}' it''s",
             ["'{'", "'}'"],
         ),
     ],
 )
 def test_arguments_literals_and_numbers_of_messages_are_protected(
-    text: str, place: Place, left: str, kept: list[str]
+    text: str, scope: Scope, left: str, kept: list[str]
 ) -> None:
-    [run] = [one for one in plain.parse(text, place) if isinstance(one, Run)]
+    [run] = [one for one in plain.parse(text, scope) if isinstance(one, Run)]
     assert (run.text, [one.raw for one in run.protected]) == (left, kept)
 
 
