@@ -203,11 +203,7 @@ def _around_first(segment: Run, arguments: Arguments, scope: Scope) -> list[str 
     length = len(before) + len(core.raw(part)) + len(after)
     copied = sum(len(before) + len(branch) + len(after) for branch in argument.branches)
     growth = scope.growth * length / copied - 1
-    if (
-        growth < 0
-        or not _may_move(core, part)
-        or (argument.is_plural and _has_number(core, arguments))
-    ):
+    if growth < 0 or not _may_move(core, part) or (argument.is_plural and _has_number(core)):
         return None
     inner_texts = [*argument.branches, "{}"]  # the braces are those of the argument itself
     if not all(_are_read_alike([before, text, after]) for text in inner_texts):
@@ -228,11 +224,17 @@ def _may_move(segment: Run, argument: Protected) -> bool:
     )
 
 
-def _has_number(segment: Run, arguments: Arguments) -> bool:
+def _has_number(segment: Run) -> bool:
     """Check whether there is a `#` in a segment, except in plurals: it would become a plural's number."""
-    plurals = {part.begin for part, argument in arguments if argument.is_plural}
-    raws = [segment.raw(part) for part in segment.protected if part.begin not in plurals]
-    return any("#" in text for text in [segment.text, *raws, *(tag.raw for tag in segment.tags)])
+    raws = [segment.raw(part) for part in segment.protected]
+    texts = [segment.text, *raws, *(tag.raw for tag in segment.tags)]
+    return any("#" in text and not _is_plural(text) for text in texts)
+
+
+def _is_plural(text: str) -> bool:
+    """Check whether a text is a plural, whose `#` is its own number."""
+    argument = _Argument.of(text)
+    return argument is not None and argument.is_plural
 
 
 def _are_read_alike(texts: Sequence[str]) -> bool:
