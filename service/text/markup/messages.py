@@ -30,12 +30,16 @@ _MARK = re.compile(rf"{_QUOTED}|[{{}}]")
 _MARK_OUTSIDE = re.compile(r"''|'(?=[{}])(?:[^']++|'')*+(?:'|\Z)|[{}]")
 """The same outside of plurals, where an apostrophe before `#` quotes nothing."""
 _NUMBER = re.compile(rf"{_QUOTED}|(?P<number>#)")
-_KEY = re.compile(r"=|:\s")
-"""A sign between the key of a message and its text, as in YAML; a key must not move into the branches."""
+_KEY = re.compile(r"=|^[ \t]*+\S+[ \t]?:\s", re.MULTILINE)
+"""The end of a message's key, as in `const text = …` or in YAML; a key must not move into the branches."""
 MAX_NESTING = 10
 """Maximum depth of nested arguments that are split."""
 MAX_GROWTH = 8
-"""How many times as long as a sentence its copies, one for each branch, may be in all."""
+"""How many times as long as a sentence its copies may be in all.
+
+Copies that a further argument splits again count, too, as all are read: two arguments with two branches each
+make 2 + 4 copies.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,7 @@ class Scope:
     is_plural: bool = False
     """Whether one is a plural, in which `#` is its number."""
     growth: float = MAX_GROWTH
-    """How many times as long as the text its copies may be."""
+    """How many times as long as the text its further copies may be in all."""
 
 
 OUTSIDE = Scope()

@@ -64,6 +64,11 @@ def bracketed(text: str) -> str:
             " other {⟨You have # files and {m, plural, one {#} other {#}} left⟩}}",
         ),
         (
+            f"Hello {{name}}: at 10: {FILES} here",
+            "{n, plural, one {⟨Hello {name}: at 10: # file here⟩}"
+            " other {⟨Hello {name}: at 10: # files here⟩}}",
+        ),
+        (
             f"Hi {{name}}. You have {FILES}. Bye!",
             "⟨Hi {name}.⟩ {n, plural, one {⟨You have # file.⟩} other {⟨You have # files.⟩}} ⟨Bye!⟩",
         ),
@@ -105,6 +110,10 @@ def test_words_around_an_argument_move_into_its_branches(text: str, parts: str) 
         (f"I see [{FILES}](/a#b) now.", f"⟨I see [{FILES}](/a#b) now.⟩"),
         ("See {g, select, other {a '{x}'}}'s b", "⟨See {g, select, other {a '{x}'}}'s b⟩"),
         (f"inbox=See {FILES} here", f"⟨inbox=See {FILES} here⟩"),
+        (f"let text = 'See {FILES} here'", f"⟨let text = 'See {FILES} here'⟩"),
+        (f"inbox: See {FILES} here", f"⟨inbox: See {FILES} here⟩"),
+        (f"inbox : See {FILES} here", f"⟨inbox : See {FILES} here⟩"),
+        (f"A\n  'inbox': See {FILES} here", f"⟨A⟩\n  ⟨'inbox': See {FILES} here⟩"),
         (f'Inbox: "See {FILES} here"', f'⟨Inbox: "See {FILES} here"⟩'),
         (f'"See {FILES} here"', f'⟨"See {FILES} here"⟩'),
         (f"**A {FILES} b. C d**", f"⟨**A {FILES} b.⟩ ⟨C d**⟩"),
@@ -134,7 +143,7 @@ def test_of_two_plurals_the_number_of_the_first_does_not_move_into_the_second() 
 
 
 def test_a_problem_is_told_without_enough_stand_ins_too() -> None:
-    sentences = read(f"No. {'{x} ' * 30} a: file{FILES}s").sentences
+    sentences = read(f"No. {'{x} ' * 30} a = file{FILES}s").sentences
     assert len(sentences) > 1
     assert any(sentence.problem for sentence in sentences)
 
@@ -149,6 +158,16 @@ def test_copies_are_limited(count: int) -> None:
     assert [bool(sentence.problem) for sentence in sentences] == [
         count > messages.MAX_GROWTH for _ in sentences
     ]
+
+
+def test_copies_that_are_split_again_count_towards_the_limit() -> None:
+    """Two arguments with two branches make 2 + 4 copies, three would make 2 + 4 + 8."""
+    around = "We see the dog " * 50
+    arguments = [f"{{{name}, select, a {{b}} other {{c}}}} and " for name in "gxy"]
+    sentences = read(around + "".join(arguments[:2]) + "so on").sentences
+    assert [bool(sentence.problem) for sentence in sentences] == [False] * 4
+    sentences = read(around + "".join(arguments) + "so on").sentences
+    assert [bool(sentence.problem) for sentence in sentences] == [True] * 4
 
 
 @pytest.mark.parametrize(
