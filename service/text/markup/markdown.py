@@ -132,10 +132,10 @@ class _Reader:
 
     @cached_property
     def bold_words(self) -> frozenset[int]:
-        """The places of the words between two underscores that are not placeholders, such as `__name__`.
+        """The places of the bold words between double underscores; others are placeholders, as `__name__`.
 
-        These are labels in title case at the beginning of a line, and all words if other underscores in the
-        text enclose several words.
+        These are labels in title case at the beginning of a line. If other double underscores in the text
+        enclose several words, they are also all words with a capital or a letter beyond ASCII.
         """
         text = self.text
         marked = [
@@ -151,7 +151,7 @@ class _Reader:
             event.first
             for before, event, inner in marked
             if inner.isalpha() and event.last - event.first == len(inner) + 4
-            if are_bold
+            if (are_bold and not (inner.isascii() and inner.islower()))
             or (
                 (before.name == "SoftBreak" or before.of not in ("", *_AROUND))
                 and inner.istitle()

@@ -95,6 +95,11 @@ def test_the_examples_in_docstrings_are_right() -> None:
             "sehr alt, __der_wert__ {__x__}",
             [(0, "__"), (8, "__")],
         ),
+        (
+            "__Very__ __sure thing__ __init__ __注意__",
+            "Very sure thing __init__ 注意",
+            [(0, "__"), (4, "__"), (5, "__"), (15, "__"), (25, "__"), (27, "__")],
+        ),
         ("__Größe__: groß", "Größe: groß", [(0, "__"), (5, "__")]),
         ("Ja\n__Hinweis__: ja", "Ja\nHinweis: ja", [(3, "__"), (10, "__")]),
         (
