@@ -25,7 +25,7 @@ from service.models.model_set import ModelSet
 from service.text.run import Format
 from service.text.segmenter import Splitting
 from service.translation.background import Background, taken
-from service.translation.options import TranslationOptions, check_code, impossible
+from service.translation.options import TranslationOptions, check_code, impossible, is_number
 from service.translation.types import Done, Event, SentenceResult, Translation
 
 Work = Callable[..., Coroutine[Any, Any, list[Translation]]]
@@ -280,8 +280,7 @@ class Translator:
         check_code("target", target)
         timeout = NO_TIMEOUT_SECONDS
         if timeout_seconds is not None:
-            is_number = isinstance(timeout_seconds, Real) and not isinstance(timeout_seconds, bool)
-            if not is_number or not timeout_seconds > 0:
+            if not is_number(timeout_seconds, Real) or not timeout_seconds > 0:
                 raise impossible("timeout_seconds", "a number above 0", timeout_seconds)
             timeout = min(timeout_seconds, NO_TIMEOUT_SECONDS)
         return partial(self._models.translate, text_list, source, target, checked, timeout)

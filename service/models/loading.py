@@ -28,6 +28,7 @@ from service.text.tokenizer import Tokenizers
 from service.translation.aligner import Aligner
 from service.translation.cache import SentenceCache
 from service.translation.decoding import SearchPolicy
+from service.translation.options import is_number
 from service.translation.searcher import Searcher
 from service.translation.translator import ModelTranslator
 
@@ -67,8 +68,7 @@ class ModelOptions:
                 expected = f"one of {', '.join(choices)}"
                 raise ValueError(f"{name} must be {expected}, but is {quoted(value)}")
         workers = self.num_workers
-        is_integer = isinstance(workers, int) and not isinstance(workers, bool)
-        if not is_integer or not 0 <= workers <= MAX_WORKERS:
+        if not is_number(workers, int) or not 0 <= workers <= MAX_WORKERS:
             raise ValueError(
                 f"num_workers must be an integer between 0 and {MAX_WORKERS}, but is {quoted(workers)}"
             )

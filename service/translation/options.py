@@ -74,8 +74,7 @@ class TranslationOptions:
             value = getattr(self, name)
             if value is None and self.__dataclass_fields__[name].default is None:
                 continue
-            is_number = isinstance(value, allowed.kind) and not isinstance(value, bool)
-            if not is_number:
+            if not is_number(value, allowed.kind):
                 raise impossible(name, _KINDS[allowed.kind], value)
             if not allowed.least <= value <= allowed.most:
                 raise impossible(name, str(allowed), value)
@@ -103,8 +102,13 @@ class TranslationOptions:
             )
 
 
+def is_number(value: object, kind: type) -> bool:
+    """Check for a number of a kind. True and False are not numbers, though Python counts them as integers."""
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
 def check_code(name: str, code: object) -> None:
-    """Check that a language code may be one; None is none.
+    """Check that a value could be a language code; None (not given) is allowed.
 
     Raises:
         InvalidRequestError: it is no string, empty, too long, or cannot be encoded; the message says `name`.
