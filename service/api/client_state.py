@@ -12,7 +12,7 @@ KEY = "client_state"
 class ClientState:
     """Whether the client of a request has sent its body, and whether it has disconnected."""
 
-    __slots__ = ("_when_left", "has_left", "has_sent_all")
+    __slots__ = ("_when_left", "has_left", "has_sent_all", "seconds_in_line")
 
     def __init__(self) -> None:
         """Describe a client from which only the head has been received."""
@@ -20,6 +20,8 @@ class ClientState:
         """Whether the whole body has been received."""
         self.has_left = False
         """Whether the client can no longer receive an answer."""
+        self.seconds_in_line = 0.0
+        """How long the complete request has waited to begin; its deadline includes this."""
         self._when_left: Callable[[], None] | None = None
 
     def when_left(self, call: Callable[[], None]) -> None:

@@ -9,19 +9,16 @@ import asyncio
 import socket
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import unquote
 
 import uvicorn
-from starlette.types import Scope
 from uvicorn.server import ServerState
 
 from service.api.connections import Connections
 from service.api.dialects import is_probe
 from service.api.errors import ERROR_CODE, SENT_STATUS, answer, identified
-from service.api.exchange import CLOSE, CONTINUE, Exchange, Field, base_scope, start_of
+from service.api.exchange import CLOSE, CONTINUE, Exchange, Field, base_scope, scope_of, start_of
 from service.api.half_closed import HalfClosed
 from service.api.head import Head, HeadReader, ProtocolError
-from service.api.middleware.context import identity_of
 from service.api.middleware.early import EarlyRefusal
 from service.api.transport import LingeringTransport
 from service.errors import NotReadyError
@@ -249,33 +246,24 @@ class Connection(asyncio.Protocol):
 
     def _may_begin(self, head: Head) -> bool:
         """Return whether a request begins now; otherwise, `go_on` is called when it is its turn."""
-        line = self.all.probes if is_probe(head.target.decode("latin-1")) else self.all.others
-        if not self._is_pipelined and line.may_begin(self.loop):
-            return True
+        path, _, _ = head.target.partition(b"?")
+        line = self.all.probes if is_probe(path.decode("latin-1")) else self.all.others
+        if not self._is_pipelined and (head.has_body or line.may_begin(self.loop)):
+            return True  # a request with a body waits when its body is complete
+        self.all.received(self)
         line.wait(self)
         return False
 
     def _begin(self, head: Head) -> None:
         """Start to answer the request whose head has been received."""
-        raw_path, _, query = head.target.partition(b"?")
-        scope: Scope = {
-            **self._base,
-            "http_version": head.version,
-            "method": head.method,
-            "path": unquote(raw_path.decode("latin-1")),
-            "raw_path": raw_path,
-            "query_string": query,
-            "headers": head.headers,
-            "request_id": identity_of(head.headers),
-            "state": self.app_state.copy(),
-        }
+        scope = {**self._base, **scope_of(head), "state": self.app_state.copy()}
         self.exchange = exchange = Exchange(self, head, scope)
         exchange.is_last |= self.all.are_winding_down
         refusal = self.early_refusal and self.early_refusal.refusal(scope)
         if refusal and self.writable.is_set():
             exchange.answer(refusal)
             return
-        app = refusal or self.all.app_for(scope["path"], self.config.loaded_app)
+        app = refusal or self.all.app_for(self, scope["path"], self.config.loaded_app)
         exchange.task = task = self.loop.create_task(exchange.run(app))
         self.server_state.tasks.add(task)
         task.add_done_callback(self.server_state.tasks.discard)
@@ -346,5 +334,6 @@ class Connection(asyncio.Protocol):
     def _send_interim(self) -> None:
         """Send an interim response, unless the answer has begun; HTTP/1.0 has none."""
         exchange = self.exchange
-        if exchange and not exchange.has_started and exchange.head.version != "1.0":
+        head = exchange.head if exchange else self._held
+        if head and head.version != "1.0" and not (exchange and exchange.has_started):
             self.transport.write(CONTINUE)

@@ -83,17 +83,14 @@ class Connections:
             self._waiting.pop(connection, None)
             self._waiting[connection] = None
 
-    def app_for(self, path: str, app: ASGIApp) -> ASGIApp:
-        """Return the application for a request whose head has just arrived: `app`, or a refusal."""
-        if self._num_busy >= self.busy_limit and not is_probe(path):
+    def app_for(self, connection: "Connection", path: str, app: ASGIApp) -> ASGIApp:
+        """Return the application for a request that begins: `app`, or a refusal."""
+        num_busy = len(self._open) - len(self._waiting)
+        num_busy -= connection not in self._waiting  # a request that has waited in line
+        if num_busy >= self.busy_limit and not is_probe(path):
             self._count()
-            return partial(self._refuse, self._num_busy)
+            return partial(self._refuse, num_busy)
         return app
-
-    @property
-    def _num_busy(self) -> int:
-        """The number of connections whose request is being answered."""
-        return len(self._open) - len(self._waiting)
 
     def _close_oldest(self) -> None:
         """Close the connection that has been silent for longest: the new one, if all others are busy."""

@@ -77,6 +77,12 @@ def _watch(request: Request, leave: Callable[[], None]) -> Callable[[], object]:
     return watcher.cancel
 
 
+def seconds_left(request: Request, timeout: float) -> float:
+    """Return what is left of a time limit after a complete request has waited to begin."""
+    client: ClientState | None = request.scope.get(client_state.KEY)
+    return timeout if client is None else max(0.0, timeout - client.seconds_in_line)
+
+
 def all_translated(translations: list[Translation]) -> list[Translation]:
     """Return the same translations, for answers that cannot report a text that was not translated.
 

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterable
 from http import HTTPStatus
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Scope
@@ -14,6 +15,7 @@ from service.api.body import body_of
 from service.api.client_state import ClientState
 from service.api.errors import internal_error
 from service.api.head import Head
+from service.api.middleware.context import identity_of
 
 if TYPE_CHECKING:
     from service.api.connection import Connection
@@ -47,6 +49,7 @@ class Exchange:
         self._client = scope[client_state.KEY] = ClientState()
         self._may_client_send = not head.expects_continue  # its body
         self._body = body_of(head)
+        self._had_turn = not head.has_body  # otherwise it comes when the body is complete
         self._unread = bytearray()
         self._news = asyncio.Event()  # set when `receive` has something to return
         self._start = b""  # the answer's head, until it is written
@@ -108,6 +111,9 @@ class Exchange:
             self._may_client_send = True
             self.connection.transport.write(CONTINUE)
         await self._news.wait()
+        if self.is_received and not self._had_turn:
+            self._had_turn = True
+            self._client.seconds_in_line = await self.connection.all.others.turn()
         if self._client.has_left or self.is_answered:  # the event stays set, for further calls
             return {"type": "http.disconnect"}
         self._news.clear()
@@ -194,6 +200,20 @@ def start_of(status: int, fields: Iterable[Field]) -> bytes:
 
 def _expected_type(has_started: bool) -> str:
     return "http.response.body" if has_started else "http.response.start"
+
+
+def scope_of(head: Head) -> Scope:
+    """Return the part of the ASGI scope that is a request's own."""
+    raw_path, _, query = head.target.partition(b"?")
+    return {
+        "http_version": head.version,
+        "method": head.method,
+        "path": unquote(raw_path.decode("latin-1")),
+        "raw_path": raw_path,
+        "query_string": query,
+        "headers": head.headers,
+        "request_id": identity_of(head.headers),
+    }
 
 
 def base_scope(transport: asyncio.Transport) -> Scope:

@@ -84,6 +84,7 @@ class Head:
             raise _invalid_http(f"its Content-Length has more than {_MAX_DIGITS} digits")
         self.length = None if encoding else int(length)
         """Length of the body in bytes; None if it is sent in chunks."""
+        self.has_body = self.length != 0
         self.expects_continue = (
             self.version != "1.0" and fields.get(b"expect", b"").lower() == b"100-continue"
         )

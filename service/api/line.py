@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 BEGUN_PER_TURN, LEAST_PER_TURN = 16, 2
 """Requests that begin per turn of the event loop: at most, and if turns take long."""
@@ -15,16 +15,30 @@ ACCEPTING_TURNS = 8
 
 
 class InLine(Protocol):
-    """A connection whose next request waits."""
+    """What waits in line: a connection for its next request, or a request whose body is complete."""
 
-    loop: asyncio.AbstractEventLoop
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The event loop."""
 
     def go_on(self) -> None:
         """Begin with the request; called when it is its turn."""
 
 
+class _Waiter(NamedTuple):
+    """A request that is complete, on any connection."""
+
+    loop: asyncio.AbstractEventLoop
+    admitted: asyncio.Future[None]
+
+    def go_on(self) -> None:
+        """Begin with the request, unless it was cancelled."""
+        if not self.admitted.done():
+            self.admitted.set_result(None)
+
+
 class Line:
-    """Connections that wait for the turn of the event loop in which their request begins."""
+    """Requests that wait for the turn of the event loop in which they begin."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Begin with an empty line; `clock` returns seconds."""
@@ -46,6 +60,16 @@ class Line:
         self._num_begun += 1
         self._watch_turn(loop)
         return True
+
+    async def turn(self) -> float:
+        """Wait until a request may begin; return how many seconds it has waited."""
+        loop = asyncio.get_running_loop()
+        if self.may_begin(loop):
+            return 0.0
+        started, waiter = self._clock(), _Waiter(loop, loop.create_future())
+        self.wait(waiter)
+        await waiter.admitted
+        return self._clock() - started
 
     def wait(self, connection: InLine) -> None:
         """Let a connection go on when it is its turn: if its request is pipelined, or if it may not begin."""

@@ -41,7 +41,7 @@ from service.translation.unknown_words import UnknownWords
 Outcome = Literal["ok", "rejected", "cancelled", "expired", "error"]
 Result = TypeVar("Result")
 
-CHARACTERS_ON_LOOP, CHARACTERS_A_TEXT = 800, 50
+CHARACTERS_ON_LOOP, CHARACTERS_A_TEXT = 250, 50
 """Longer requests are split, tokenized and reassembled on another thread, so as not to block the event loop.
 
 The second number is the fixed cost of each text, in characters.

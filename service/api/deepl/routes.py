@@ -25,6 +25,7 @@ from service.api.dependencies import (
     PlainRoute,
     ServicesDependency,
     all_translated,
+    seconds_left,
     services,
     unless_client_leaves,
 )
@@ -83,7 +84,8 @@ async def translate(request: Request) -> Response:
     """Translate texts."""
     service = services(request)
     body = _translate_request(await entered_fields(request, service.gate))
-    models, timeout = service.models, service.settings.request_timeout_seconds
+    models = service.models
+    timeout = seconds_left(request, service.settings.request_timeout_seconds)
     source = AUTO
     if body.source_lang:
         source = _supported(

@@ -13,6 +13,7 @@ from service.api.dependencies import (
     PlainRoute,
     ServicesDependency,
     all_translated,
+    seconds_left,
     services,
     unless_client_leaves,
 )
@@ -65,7 +66,7 @@ async def translate(request: Request) -> Response:
     body = parse(TranslateRequest, await fields_of(request, service.gate.enter))
     models = service.models
     options = body.options(alternatives=body.alternatives, align=body.return_alignment)
-    timeout = body.timeout(service.settings.request_timeout_seconds)
+    timeout = seconds_left(request, body.timeout(service.settings.request_timeout_seconds))
     arguments = (body.texts, body.source, body.target, options, timeout)
     accepted = preferred(field_of(request.scope, b"accept"), (JSON, PLAIN, EVENT_STREAM))
     if accepted == EVENT_STREAM:

@@ -14,7 +14,8 @@ from service.api.line import (
     InLine,
     Line,
 )
-from tests.service.api.conversation import HEAD, Connect, talk
+from tests.service.api.conversation import HEAD, POST, Connect, talk
+from tests.waiting import until
 
 
 class Client:
@@ -101,6 +102,66 @@ class Closed(Line):
 
     def wait(self, connection: InLine) -> None:
         pass
+
+
+@pytest.mark.parametrize("body", [b"", b"content-length: 2\r\n", b"transfer-encoding: chunked\r\n"])
+def test_the_last_bytes_of_many_requests_do_not_begin_them_in_one_turn(body: bytes) -> None:
+    """Each begins when it is complete, at most `BEGUN_PER_TURN` in a turn."""
+    begun = [0]
+
+    class Counting(Line):
+        def may_begin(self, loop: asyncio.AbstractEventLoop) -> bool:
+            is_first = super().may_begin(loop)
+            begun[0] += is_first
+            return is_first
+
+    last = {b"": b"\n", b"content-length: 2\r\n": b"b"}.get(body, b"1\r\nb\r\n0\r\n\r\n")
+
+    async def conversation(connect: Connect) -> None:
+        streams = [await connect() for _ in range(60)]
+        head = POST if body else HEAD
+        first = head + body + (b"\r\n" if body else b"\r")
+        first += b"a" * body.startswith(b"content") + b"1\r\na\r\n" * body.startswith(b"transfer")
+        for _, writer in streams:
+            writer.write(first)
+        await until(lambda: len(connections) == 60)
+        await asyncio.sleep(0.05)
+        assert begun == [0]
+        for _, writer in streams:
+            writer.write(last)
+        for reader, _ in streams:
+            await reader.readuntil(b"ok")
+
+    connections = Connections()
+    connections.others = Counting()
+    talk(conversation, connections)
+    assert begun[0] < 60  # the others have waited in line
+
+
+def test_a_request_that_waits_in_line_is_busy_and_its_deadline_passes() -> None:
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(HEAD + b"\r\n")
+        await until(lambda: bool(waiting))
+        newcomers = [await connect() for _ in range(3)]
+        assert (
+            await newcomers[0][0].read() == b""
+        )  # the connection that has been silent for longest
+        waiting[0].go_on()
+        await reader.readuntil(b"ok")
+
+    waiting: list[InLine] = []
+
+    class Held(Line):
+        def may_begin(self, loop: asyncio.AbstractEventLoop) -> bool:
+            return False
+
+        def wait(self, connection: InLine) -> None:
+            waiting.append(connection)
+
+    connections = Connections(3)
+    connections.others = Held()
+    talk(conversation, connections)
 
 
 def test_probes_do_not_wait_in_the_line_of_other_requests() -> None:
