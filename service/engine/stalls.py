@@ -25,7 +25,7 @@ class _Run:
     """The detector's own time at the first check that saw the run."""
 
 
-class _Busy:
+class Busy:
     """Registers a run of the current thread during a `with` block."""
 
     __slots__ = ("_name", "_outer", "_runs")
@@ -38,6 +38,10 @@ class _Busy:
         thread = threading.get_ident()
         self._outer = self._runs.get(thread)
         self._runs[thread] = _Run(self._name)
+
+    def progress(self) -> None:
+        """Begin to count anew: the run goes on as it should. To be called on its thread."""
+        self._runs[threading.get_ident()] = _Run(self._name)
 
     def __exit__(self, *_: object) -> None:
         thread = threading.get_ident()
@@ -58,9 +62,9 @@ class StallDetector:
         self._last_look: float | None = None
         self._watched = 0.0
 
-    def busy(self, name: str) -> "_Busy":
+    def busy(self, name: str) -> Busy:
         """Register that this thread runs `name` during a `with` block. An outer run restarts after it."""
-        return _Busy(self._runs, name)
+        return Busy(self._runs, name)
 
     def longest(self) -> tuple[str, float]:
         """Return the name of the longest run, and for how many seconds it has been observed."""

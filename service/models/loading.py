@@ -1,6 +1,5 @@
 """Builds what serves one model: runners, engine and translator."""
 
-from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,7 +11,7 @@ from service.engine.engine import Engine
 from service.engine.runner import OnnxModelRunner, cuda_is_usable, runners_for
 from service.engine.single_sequence import runner_for_one
 from service.engine.turns import Turns
-from service.engine.types import Device, DeviceChoice, Floats, SpecialIds
+from service.engine.types import Device, DeviceChoice, SpecialIds
 from service.errors import BundleError, quoted, reason
 from service.models.bundle import Bundle, Precision, PrecisionChoice
 from service.models.observer import Observer
@@ -225,18 +224,15 @@ def _aligner(
     engine: Engine,
     observer: Observer,
 ) -> Aligner:
-    def attention(source_ids: Sequence[int], target_ids: Sequence[int]) -> Floats:
-        with engine.watch.busy("an alignment"):
-            return runner.align(source_ids, target_ids)
-
     return Aligner(
         tokenizers,
         bundle.manifest.special_tokens,
-        attention if bundle.scorer else None,
+        runner.align if bundle.scorer else None,
         engine.config.num_workers,
         engine.clock,
         observer.on_fault,
         bundle.manifest.limits.max_target_length,
+        engine.watch,
     )
 
 

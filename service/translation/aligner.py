@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from service.engine.stalls import StallDetector
 from service.engine.types import Floats
 from service.errors import TextTooLongError, quoted
 from service.models.bundle import MAX_LENGTH, SpecialTokens
@@ -55,6 +56,7 @@ class Aligner:
         clock: Callable[[], float],
         on_fault: Callable[[str, int], None] = lambda *_: None,
         max_tokens: int = MAX_LENGTH,
+        watch: StallDetector | None = None,
     ) -> None:
         """Start the threads.
 
@@ -67,10 +69,12 @@ class Aligner:
             clock: seconds; deadlines refer to it.
             on_fault: called with the kind and number of failures.
             max_tokens: limit for source and target, including tag and EOS; longer ones are aligned by order.
+            watch: detects work that hangs.
         """
         self.max_tokens = max_tokens
         self.tokenizers, self.special = tokenizers, special
         self.attention, self.clock, self.on_fault = attention, clock, on_fault
+        self.watch = watch or StallDetector(clock)
         self.backlog = Backlog(threads)
         self._threads = Threads(threads, "aligner")
         self._threads.start()
@@ -113,9 +117,7 @@ class Aligner:
         while len(alignments) < len(pairs):
             # the executor's queue is first in, first out: the next turn follows those of other requests
             turn = partial(self._turn, pairs, len(alignments), around, wanted)
-            newly_aligned, cost, seconds = await run_in_thread(
-                turn, self.clock, deadline, self._threads
-            )
+            newly_aligned, cost, seconds = await self._run(turn, deadline)
             alignments += newly_aligned
             promise.left -= cost
             self.backlog.measured(cost, seconds)
@@ -230,9 +232,13 @@ class Aligner:
             DeadlineExceededError: the deadline passed before the work was finished.
         """
         with self.backlog.promised(cost):
-            result, seconds = await run_in_thread(timed(work), self.clock, deadline, self._threads)
+            result, seconds = await self._run(timed(work), deadline)
         self.backlog.measured(cost, seconds)
         return result
+
+    async def _run(self, work: Callable[[Check], Result], deadline: float) -> Result:
+        busy = self.watch.busy("an alignment")
+        return await run_in_thread(work, self.clock, deadline, self._threads, busy)
 
 
 def _in_order(targets: int, sources: int) -> Floats:

@@ -9,6 +9,7 @@ from concurrent.futures import Executor
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TypeVar
 
+from service.engine.stalls import Busy
 from service.errors import CancelledError, DeadlineExceededError, NotReadyError
 
 Result = TypeVar("Result")
@@ -21,6 +22,7 @@ async def run_in_thread(
     clock: Callable[[], float],
     deadline: float,
     executor: Executor,
+    busy: Busy,
     turn: AbstractAsyncContextManager[None] | None = None,
 ) -> Result:
     """Run `work` on another thread and return its result; if the caller is cancelled, the work ends early.
@@ -30,6 +32,7 @@ async def run_in_thread(
         clock: seconds.
         deadline: by `clock`; the work ends early when it has passed.
         executor: the threads to use.
+        busy: entered on the thread, so that work that hangs is noticed.
         turn: entered before the work begins.
 
     Raises:
@@ -45,13 +48,18 @@ async def run_in_thread(
             raise CancelledError("the result is no longer wanted")
         if clock() > deadline:
             raise DeadlineExceededError(message)
+        busy.progress()
+
+    def watched() -> Result:
+        with busy:
+            return work(check)
 
     try:
         # ends even if no thread becomes free
         async with asyncio.timeout(seconds_left), turn or nullcontext():
             run = contextvars.copy_context().run  # so that log lines name the request
             try:
-                result = asyncio.get_running_loop().run_in_executor(executor, run, work, check)
+                result = asyncio.get_running_loop().run_in_executor(executor, run, watched)
             except RuntimeError:  # the executor was shut down
                 raise NotReadyError("the service is stopping") from None
             return await result

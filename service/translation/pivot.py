@@ -104,7 +104,7 @@ class Lookahead:
         return None
 
 
-async def _at_once(work: Callable[[Check], Result]) -> Result:
+async def _at_once(work: Callable[[Check], Result], _: float) -> Result:
     """Run work on the event loop, as it concerns a single sentence."""
     return work(lambda: None)
 

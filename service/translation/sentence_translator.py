@@ -27,8 +27,8 @@ Translated = dict[int, TranslatedSentence]
 class OffLoop(Protocol):
     """Runs CPU work without blocking the event loop."""
 
-    def __call__(self, work: Callable[[Check], Result]) -> Awaitable[Result]:
-        """Run the work and return its result."""
+    def __call__(self, work: Callable[[Check], Result], share: float, /) -> Awaitable[Result]:
+        """Run the work for a share of the sentences, and return its result."""
 
 
 class SentenceTranslator:
@@ -56,6 +56,7 @@ class SentenceTranslator:
         self._searcher, self._tokenizers = searcher, tokenizers
         self._unknown_words, self._request = unknown_words, request
         self._deadline, self._off_loop = deadline, off_loop
+        self._num_tasks = 1
 
     async def translate(
         self,
@@ -79,11 +80,13 @@ class SentenceTranslator:
         Raises:
             RefusedError, AbandonedError, EngineError: see `service.errors`.
         """
+        self._num_tasks = len(tasks)
         translated: Translated = {}
         lost: Translated = {}
         async with aclosing(self._search(tasks, seconds_after)) as search:
             async for found in search:
-                decoded = await self._off_loop(partial(self._all_decoded, tasks, found))
+                decode = partial(self._all_decoded, tasks, found)
+                decoded = await self._off_loop(decode, len(found) / len(tasks))
                 lost |= {
                     index: sentence
                     for index, sentence in decoded.items()
@@ -241,7 +244,8 @@ class SentenceTranslator:
                     attempts[index] = attempt
             return attempts
 
-        attempts = await self._off_loop(prepare_all) if lost else {}
+        share = len(lost) / self._num_tasks
+        attempts = await self._off_loop(prepare_all, share) if lost else {}
         if not attempts:
             return {}
         found: dict[int, list[Found]] = {}
@@ -259,7 +263,7 @@ class SentenceTranslator:
                     translated[index] = sentence
             return translated
 
-        return await self._off_loop(read_all)
+        return await self._off_loop(read_all, share)
 
 
 def ranked(found: Sequence[Kind], rank: int) -> Kind:

@@ -24,6 +24,7 @@ from service.threads import Threads
 from service.translation.aligner import Aligner
 from service.translation.backlog import Backlog
 from service.translation.decoding import SearchPolicy, decoding_options
+from service.translation.effort import effort_of
 from service.translation.offload import Check, run_in_thread, timed
 from service.translation.options import TranslationOptions
 from service.translation.preparation import Preparation, SizeLimit, Task
@@ -41,11 +42,8 @@ from service.translation.unknown_words import UnknownWords
 Outcome = Literal["ok", "rejected", "cancelled", "expired", "error"]
 Result = TypeVar("Result")
 
-CHARACTERS_ON_LOOP, CHARACTERS_A_TEXT = 250, 50
-"""Longer requests are split, tokenized and reassembled on another thread, so as not to block the event loop.
-
-The second number is the fixed cost of each text, in characters.
-"""
+EFFORT_ON_LOOP = 500
+"""Beyond this, texts are split, tokenized and reassembled on another thread, which takes milliseconds."""
 FIRST_PIPELINES, MAX_PIPELINES = 16, 1_000
 """Number of directions whose rules are built at the start, and whose rules are cached."""
 MAX_PREPARATIONS = 100
@@ -75,7 +73,7 @@ class ModelTranslator:
         self._kept = lru_cache(MAX_PREPARATIONS)(self._make_preparation)
         self.tokenizers, self.searcher, self.aligner = tokenizers, searcher, aligner
         self.policy, self.observer = policy, observer or Observer()
-        self._backlog = Backlog(TEXT_THREADS)  # in characters
+        self._backlog = Backlog(TEXT_THREADS)  # see `effort_of`
         self._threads, self._queue = Threads(TEXT_THREADS, "texts"), FairQueue(TEXT_THREADS)
         self._threads.start()
 
@@ -119,14 +117,13 @@ class ModelTranslator:
         """
         request = self.preparation(direction, options)
         searcher = searcher or self.searcher
-        size_a_text = CHARACTERS_A_TEXT + len(options.target_prefix)
-        size = sum(map(len, texts)) + size_a_text * len(texts)
+        effort = effort_of(texts) + len(options.target_prefix) * len(texts)
         ranks = options.alternatives + 1
-        run = partial(self._run, ranks * size, deadline)
+        run = partial(self._run, ranks * effort, deadline)
         sentences = self.sentence_translator(searcher, request, deadline, run)
         with _Counted(self.observer, direction, len(texts)) as count:
             searcher.check_deadline(deadline)  # before any work is done
-            documents, tasks = await self._prepared(request, texts, size, deadline)
+            documents, tasks = await self._prepared(request, texts, effort, deadline)
             count.sentences = len(tasks)
             align = options.align and self.aligner.attention is not None
             aligned = [task.sentence.text for task in tasks if align or task.sentence.tags]
@@ -142,20 +139,20 @@ class ModelTranslator:
             return await run(lambda check: _assemble(documents, translated, ranks, check))
 
     async def _prepared(
-        self, request: Preparation, texts: Sequence[str], size: int, deadline: float
+        self, request: Preparation, texts: Sequence[str], effort: int, deadline: float
     ) -> tuple[list[Document], list[Task]]:
-        """Split texts of `size` characters, and prepare their sentences.
+        """Split texts, and prepare their sentences; see `effort_of`.
 
         Raises:
             QueueFullError: the texts of other requests would take until the deadline.
             LimitExceededError: there are too many sentences or tokens for a search.
         """
         prepare = timed(partial(request.take_apart, texts))
-        if size <= CHARACTERS_ON_LOOP:
+        if effort <= EFFORT_ON_LOOP:
             prepared, seconds = prepare(lambda: None)
             self.observer.on_prepared(seconds)
             return prepared
-        with self._backlog.promised(size) as promise:
+        with self._backlog.promised(effort) as promise:
             seconds_left = deadline - self.searcher.engine.clock()
             if LEAST_MARGIN * promise.seconds > seconds_left:
                 raise QueueFullError(
@@ -163,23 +160,20 @@ class ModelTranslator:
                     f"{seconds_left:.1f} s from now",
                     promise.seconds,
                 )
-            prepared, seconds = await self._run(size, deadline, prepare)
-            self._backlog.measured(size, seconds)
+            prepared, seconds = await self._run(effort, deadline, prepare)
+            self._backlog.measured(effort, seconds)
         self.observer.on_prepared(seconds)
         return prepared
 
-    async def _run(self, size: int, deadline: float, work: Callable[[Check], Result]) -> Result:
-        """Run CPU work for texts of `size` characters; if they are long, on another thread."""
-        if size <= CHARACTERS_ON_LOOP:
+    async def _run(
+        self, effort: int, deadline: float, work: Callable[[Check], Result], share: float = 1.0
+    ) -> Result:
+        """Run CPU work for a share of texts, on another thread if it takes long; see `effort_of`."""
+        if share * effort <= EFFORT_ON_LOOP:
             return work(lambda: None)
-        engine = self.searcher.engine
-
-        def watched(check: Check) -> Result:
-            with engine.watch.busy("work on a text"):
-                return work(check)
-
-        turn = self._queue.turn(size)
-        return await run_in_thread(watched, engine.clock, deadline, self._threads, turn)
+        engine, turn = self.searcher.engine, self._queue.turn(share * effort)
+        busy = engine.watch.busy("work on a text")
+        return await run_in_thread(work, engine.clock, deadline, self._threads, busy, turn)
 
     def preparation(self, direction: Direction, options: TranslationOptions) -> Preparation:
         """Return the preparation for these options; it is kept, unless it has texts of the client.

@@ -43,6 +43,11 @@ TAGGED = SHORT | {"q": "Der <b>alte</b> Hund schläft.", "format": "html"}
             id="aligner",
         ),
         pytest.param(
+            *("service.translation", "aligner", "align_words", "aligner"),
+            *([*[ALIGNED] * 4, TAGGED], "an alignment"),
+            id="words",
+        ),
+        pytest.param(
             *("service.translation.preparation", "Preparation", "take_apart"),
             *("texts", [LONG] * 3, "work on a text"),
             id="texts",

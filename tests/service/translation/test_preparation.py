@@ -22,6 +22,7 @@ from service.text.document import Document
 from service.text.pipeline import Pipeline
 from service.text.sentence import Sentence
 from service.text.stand_ins import StandIn
+from service.translation.effort import effort_of
 from service.translation.options import TranslationOptions
 from service.translation.preparation import Preparation
 from tests.service.translating import OPTIONS, TEXTS, outcomes, start, translate
@@ -150,7 +151,7 @@ def test_a_long_text_that_would_be_prepared_too_late_is_refused(
     models: ModelSet, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = Gate()
-    models.models[0].translator._backlog.measured(len(PAGE[0]), 10.0)
+    models.models[0].translator._backlog.measured(effort_of(PAGE), 10.0)
     encoded = spied(models, monkeypatch, gate.hold)
 
     async def run() -> None:

@@ -17,7 +17,7 @@ from service.models.model_set import DETECTED_AT_ONCE, ModelSet
 from service.settings import Settings
 from service.translation.aligner import Aligner
 from service.translation.options import TranslationOptions
-from service.translation.translator import CHARACTERS_ON_LOOP
+from service.translation.translator import EFFORT_ON_LOOP
 from tests import toy
 from tests.service.translating import OPTIONS, TEXTS, outcomes, start, translate
 from tests.waiting import until
@@ -26,7 +26,7 @@ from tests.waiting import until
 def test_a_text_equals_its_sentences(models: ModelSet) -> None:
     sentences = [german for german, _ in toy.sentences()]
     page = "\n".join(" ".join(sentences[at : at + 3]) for at in range(0, len(sentences), 3))
-    assert len(page) > CHARACTERS_ON_LOOP
+    assert len(page) > EFFORT_ON_LOOP
     whole = translate(models, [page])[0]
     one_by_one = translate(models, sentences)
     assert whole.replace("\n", " ") == " ".join(one_by_one)

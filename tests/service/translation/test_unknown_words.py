@@ -122,7 +122,7 @@ def test_unknown_words_are_copied_in_pieces_too(tokenizers: Tokenizers) -> None:
     async def search(work: Sequence[Work], *_: float) -> AsyncIterator[dict[int, Found]]:
         yield {at: Found([best]) for at in range(len(work))}
 
-    async def at_once(work: Callable[[Check], Result]) -> Result:
+    async def at_once(work: Callable[[Check], Result], _: float) -> Result:
         return work(lambda: None)
 
     async def in_order(_: object, found: dict[int, Found], __: float) -> dict[int, Found]:
