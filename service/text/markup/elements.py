@@ -13,7 +13,7 @@ from itertools import chain
 from service.text.markup.cells import cut_at_gaps
 from service.text.markup.lexer import Kind, Token, tokens
 from service.text.markup.run_builder import RunBuilder
-from service.text.rules.notation import MAY_HOLD_ONE
+from service.text.rules.notation import MAY_HAVE_AMOUNT
 from service.text.run import Format, Run, Tag, TagKind
 from service.text.segmenter import has_letter
 from service.text.words import TOUCHING, code_between
@@ -210,7 +210,7 @@ class _Parser:
         run = self.builder.run(self.format)
         if has_letter(run.text):
             self.pieces += chain.from_iterable(map(cut_at_gaps, _cut_between_elements(run)))
-        elif MAY_HOLD_ONE.search(run.text):
+        elif MAY_HAVE_AMOUNT.search(run.text):
             self.pieces.append(self._without_words(run.text, first))
         else:
             self.pieces.append(self._raw(self.first, first))

@@ -2,13 +2,12 @@
 
 import re
 from functools import lru_cache
-from typing import Self
 
 from service.text.languages import NEUTRAL, Language
+from service.text.rules.converting import ConvertingRule
 from service.text.rules.currency_names import CODES, SIGN
 from service.text.rules.figures import difference
 from service.text.rules.money import Money
-from service.text.rules.rule import Rule, Setting
 from service.text.run import Run
 
 _DIGIT = re.compile("[0-9]")
@@ -18,7 +17,7 @@ _money = lru_cache(maxsize=256)(Money)
 """Directions share the languages, and looking names up takes 10 ms."""
 
 
-class Currencies(Rule):
+class Currencies(ConvertingRule):
     """Demands the same amounts, which may be written in another way: $20 to $30 is 20–30 Dollar.
 
     The numbers themselves are compared by the rule `numbers`.
@@ -30,13 +29,9 @@ class Currencies(Rule):
 
     def __init__(self, source: Language = NEUTRAL, target: Language = NEUTRAL) -> None:
         """Set the languages, which determine how amounts are read."""
+        super().__init__(source, target)
         self._source, self._target = _money(source), _money(target)
         self._scaled = self._source.knows_scales and self._target.knows_scales
-
-    @classmethod
-    def make(cls, setting: Setting) -> Self:
-        """Build the rule for both languages."""
-        return cls(*setting.languages)
 
     def came_through(self, source: Run, translation: Run) -> bool:
         """Check that each number has the same currency; a source without signs or codes has no amounts.
@@ -65,7 +60,9 @@ class Currencies(Rule):
         """
         if self.came_through(run, translation):
             return run
-        return run.protecting(sorted(self._source.stretches(run.text, self._target)))
+        return run.protecting(
+            sorted(self._source.stretches(run.text, self._target, self._notation))
+        )
 
 
 def _may_have_amounts(run: Run) -> bool:

@@ -13,7 +13,7 @@ from service.text.languages import Language
 from service.text.normal_forms import normalize
 from service.text.rules.currency_names import CODES, names, sign_is_first, words_between
 from service.text.rules.figures import Number, Read, figures_of
-from service.text.rules.notation import notation_of
+from service.text.rules.notation import Notation
 from service.text.run import Stretch
 from service.text.words import BLANKS, TOUCHING, any_of
 
@@ -85,7 +85,7 @@ class Money:
 
     def __init__(self, language: Language) -> None:
         """Look up the language's names of currencies and its words between numbers."""
-        self.language, self.figures = language, figures_of(language)
+        self.figures = figures_of(language)
         self._names = names(language)
         self._name = regex.compile(
             rf"(?<![^\W\d_{TOUCHING}])(?:{any_of(self._names)})(?:(?<=[{TOUCHING}])|(?!\w{{5}}))",
@@ -127,10 +127,10 @@ class Money:
                 amounts.add_possible(mark, (numbers[index] for index in joined))
         return amounts
 
-    def stretches(self, text: str, target: "Money") -> Iterator[Stretch]:
+    def stretches(self, text: str, target: "Money", notation: Notation) -> Iterator[Stretch]:
         """Yield each number with its signs and codes, and those without a number, to be protected.
 
-        A number is written as the target language does, and so is one with a word for a power of ten, if the
+        A number is written as the notation says, and so is one with a word for a power of ten, if the
         target language has such a word.
         """
         owned: dict[int, tuple[Number, int, int]] = {}
@@ -143,7 +143,7 @@ class Money:
             owned[number.begin] = number, min(mark.begin, begin), max(mark.end, end)
         for number, begin, end in owned.values():
             if number.end == number.end_of_digits:
-                yield notation_of(self.language, target.language).stretch(text, begin, end)
+                yield notation.stretch(text, begin, end)
             elif written := target.written(number):
                 end = max(end, number.end)
                 yield begin, end, f"{text[begin : number.begin]}{written}{text[number.end : end]}"

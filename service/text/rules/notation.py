@@ -5,13 +5,14 @@ words in front of a number and the other numbers of a document show which.
 """
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from enum import IntEnum
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import regex
 
-from service.text.languages import Language
+from service.text.languages import NEUTRAL, Language
 from service.text.rules.currency_names import CODES, names, words_between
 from service.text.rules.figures import figures_of
 from service.text.rules.unit_names import names_of_units
@@ -19,7 +20,7 @@ from service.text.run import Stretch
 from service.text.segmenter import has_letter
 from service.text.words import BLANKS, any_of
 
-MAY_HOLD_ONE = regex.compile(r"\d[.,]\d")
+MAY_HAVE_AMOUNT = regex.compile(r"\d[.,]\d")
 """A fast check: most texts have no number with a mark."""
 _QUOTES = "\"'“”„‘’«»"
 _BEGIN = rf"(?<![\w.,/×{_QUOTES}])(?<!(?<!\d):)(?<!\w-)"
@@ -33,11 +34,13 @@ _PAIR = regex.compile(r"[(\[{][\d,]++[)\]}]")
 """Whole numbers, such as coordinates: (0,1)."""
 _NO_UNITS = frozenset(["in", *"#\"'″′"])
 """Names and signs of units that have other meanings after a number."""
-_LEAST = 5
+_NOTHING = regex.compile("(?!)")
+"""What every pattern of a direction is that converts no numbers."""
+_COMPOUND_LETTERS = 5
 """Letters of a label that may be the end of a compound word: Artikelnummer."""
 _IDENTIFIERS = ("number", "version")
 """What labels with a colon mean that are in front of no amount; Pages: 1.500 is one."""
-_LOOKED_AT = 40
+_NAME_CHARACTERS = 40
 """Characters in front of a number among which its name is looked for."""
 
 
@@ -50,8 +53,10 @@ class Standing(IntEnum):
     """Groups of three digits after dots, as few versions have: 1.500."""
     CERTAIN = 3
     """A comma, or a unit or a sign of a currency: 1.299,00 - 12,5 - 2.5 % - $2.50."""
-    NEVER = 4
-    """No number has this."""
+
+
+_Prefix = Literal["label", "name"] | None
+"""What is in front of a number: a label, a word with a capital, or neither."""
 
 
 class Amount(NamedTuple):
@@ -69,40 +74,59 @@ class Notation:
 
     def __init__(self, source: Language, target: Language) -> None:
         """Look up the marks of both languages, and the words that say what a number is."""
+        self.least = Standing.LIKELY
+        """Numbers of this standing or a higher one are converted."""
+        self._number = self._reversed = self._unit = self._name = self._joint = _NOTHING
+        self._exchanged: dict[int, str] = {}
         ours, theirs = figures_of(source), figures_of(target)
-        mark, group = ours.marks
-        self._is_active = mark in (".", ",") and theirs.marks[0] not in ("", mark)
-        if not self._is_active:
+        self._clock = ours.clock
+        self._mark, group = ours.marks
+        if self._mark not in (".", ",") or theirs.marks[0] in ("", self._mark):
             return
         marks = zip(ours.marks, theirs.marks, strict=True)
         self._exchanged = str.maketrans({mark: written for mark, written in marks if mark})
-        self._clock = ours.clock
-        self._mark, other = mark, "," if mark == "." else "."
-        self._number = _number(mark, other if group == other else "")
-        self._reversed = _number(other, mark)
+        other = "," if self._mark == "." else "."
+        self._number = _number(self._mark, other if group == other else "")
+        self._reversed = _number(other, self._mark)
         units = names_of_units(source.code)
-        words, signs = {*units.words, *names(source)}, {*units.signs, *CODES}
+        words, signs = {*units.words, *names(source)}, {*units.signs, *CODES} - _NO_UNITS
+        # a capital may begin a title: 2.5 A new hope, 2.1 Byte order
+        signs = {sign for sign in signs if len(sign) > 1 or not sign.isupper()}
+        case = "i" if source.capitalizes_nouns else ""
         self._unit = regex.compile(
-            rf"[{BLANKS}]?(?:\p{{Sc}}|(?:{any_of(signs - _NO_UNITS)}|(?i:{any_of(words)}))(?!\w))"
+            rf"[{BLANKS}]?(?:\p{{Sc}}|(?:{any_of(signs)}|(?{case}:{any_of(words)}))(?!\w))"
         )
         known = source.number_labels
         labels, identifiers = (
             any_of(label for kind in kinds for label in known.get(kind, ()))
             for kinds in (known, _IDENTIFIERS)
         )
-        begin = rf"(?:(?<!\w)|(?=\w{{{_LEAST}}}))"
+        begin = rf"(?:(?<!\w)|(?=\w{{{_COMPOUND_LETTERS}}}))"
         label = rf"(?P<label>{begin}(?i:{labels}|(?:{identifiers}):))"
-        name = "(?!)" if source.capitalizes_nouns else r"(?<![^\s(])[\w.+#-]*\p{Lu}[\w.+#-]*"
+        capital = "(?!)" if source.capitalizes_nouns else r"(?<![^\s(])[\w.+#-]*\p{Lu}[\w.+#-]*"
         # (?r): searched backwards, from the number
-        self._name = regex.compile(rf"(?r)(?:{label}|{name})[{BLANKS}]$")
+        self._name = regex.compile(rf"(?r)(?:{label}|(?P<name>{capital}))[{BLANKS}]$")
         self._joint = regex.compile(
             rf",?[{BLANKS}]?(?:[,–/-]|{any_of(words_between(source))})[{BLANKS}]?"
         )
 
+    def adapted(self, texts: Sequence[str]) -> "Notation":
+        """Return the notation for a document with these texts, the same one for most documents.
+
+        If a number is in the other language's notation, none is converted. In a document without words, only
+        what is certain is.
+        """
+        found = list(filter(MAY_HAVE_AMOUNT.search, texts))
+        if any(map(self._is_contrary, found)):
+            return notation_of(NEUTRAL, NEUTRAL)
+        if not found or any(map(has_letter, texts)):
+            return self
+        bare = copy(self)
+        bare.least = Standing.CERTAIN
+        return bare
+
     def written(self, text: str) -> str:
         """Write all numbers of a text, which must be amounts, as the other language does."""
-        if not self._is_active:
-            return text
         return self._number.sub(lambda match: match[0].translate(self._exchanged), text)
 
     def stretch(self, text: str, begin: int, end: int) -> Stretch:
@@ -112,65 +136,65 @@ class Notation:
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the spans of all numbers that are in the language's notation, in order."""
-        if self._is_active:
-            yield from (match.span() for match in self._number.finditer(text))
+        yield from (match.span() for match in self._number.finditer(text))
 
     def amounts(self, text: str) -> Iterator[Amount]:
-        """Yield the numbers of a text that may be amounts, in order."""
-        if not self._is_active or not MAY_HOLD_ONE.search(text):
-            return
-        times = {time.begin for time in self._clock.times(text)}
-        for number, name in self._numbers(text, self._number):
-            standing = self._standing(number, name)
-            if standing and number.start() not in times:
-                yield Amount(*number.span(), self.written(number[0]), standing)
+        """Yield the numbers of a text that may be amounts, in order.
 
-    def least(self, texts: Sequence[str]) -> Standing:
-        """Return the least standing of the numbers of a document that are converted.
-
-        If one is in the other language's notation, nothing is converted. In a document without words, only
-        what is certain is.
+        Those of a list have the highest standing among them: 1.5 and 2.5 in 1.5–2.5 GB.
         """
-        found = [text for text in texts if self._is_active and MAY_HOLD_ONE.search(text)]
-        if any(map(self._is_contrary, found)):
-            return Standing.NEVER
-        is_bare = found and not any(map(has_letter, texts))
-        return Standing.CERTAIN if is_bare else Standing.LIKELY
+        lists = list(self._lists(text, self._number))
+        times = {time.begin for time in self._clock.times(text)} if lists else set()
+        for numbers, prefix in lists:
+            standings = [self._standing(number, prefix) for number in numbers]
+            highest = max(filter(None, standings), default=Standing.POSSIBLE)
+            for number, standing in zip(numbers, standings, strict=True):
+                if standing and number.start() not in times:
+                    yield Amount(*number.span(), self.written(number[0]), highest)
 
     def _is_contrary(self, text: str) -> bool:
         """Check whether a text has a number in the other language's notation: 0.5 or 12.50 € in German."""
-        for number, name in self._numbers(text, self._reversed):
-            if self._number.fullmatch(number[0]):
-                continue
-            has_both = "." in number[0] and "," in number[0]
-            is_fraction = number[0].startswith("0") and not name
-            if has_both or is_fraction or self._has_unit(number):
-                return True
-        return False
+        return any(
+            prefix != "label"
+            and not self._number.fullmatch(number[0])
+            and (
+                ("." in number[0] and "," in number[0])
+                or (number[0].startswith("0") and not prefix)
+                or self._has_unit(number)
+            )
+            for numbers, prefix in self._lists(text, self._reversed)
+            for number in numbers
+        )
 
-    def _numbers(
+    def _lists(
         self, text: str, pattern: regex.Pattern[str]
-    ) -> Iterator[tuple[regex.Match[str], regex.Match[str] | None]]:
-        """Yield the numbers of a text, each with the name in front of it, or of its list: PHP 8.1 and 8.2."""
-        end, name = 0, None
+    ) -> Iterator[tuple[list[regex.Match[str]], _Prefix]]:
+        """Yield the numbers of each list, such as PHP 8.1 and 8.2, and what is in front of it."""
+        if not MAY_HAVE_AMOUNT.search(text):
+            return
+        lists: list[list[regex.Match[str]]] = []
         for number in pattern.finditer(text):
-            begin = number.start()
-            if name is None or not self._joint.fullmatch(text, end, begin):
-                name = self._name.search(text, max(0, begin - _LOOKED_AT), begin)
-            yield number, name
-            end = number.end()
+            if lists and self._joint.fullmatch(text, lists[-1][-1].end(), number.start()):
+                lists[-1].append(number)
+            else:
+                lists.append([number])
+        for numbers in lists:
+            begin = numbers[0].start()
+            name = self._name.search(text, max(0, begin - _NAME_CHARACTERS), begin)
+            yield numbers, cast(_Prefix, name.lastgroup) if name else None
 
-    def _standing(self, number: regex.Match[str], name: regex.Match[str] | None) -> Standing | None:
+    def _standing(self, number: regex.Match[str], prefix: _Prefix) -> Standing | None:
         """Return the standing of a number; None if it is no amount."""
-        if self._has_unit(number):
-            return Standing.CERTAIN
         if "," in number[0]:
             is_pair = self._mark == "," and _PAIR.match(number.string, max(0, number.start() - 1))
             return None if is_pair else Standing.CERTAIN
+        if prefix == "label":
+            return None
+        if self._has_unit(number):
+            return Standing.CERTAIN
         if _GROUPS_OF_DOTS.fullmatch(number[0]):
-            is_code = (name and name["label"]) or _ADDRESS.fullmatch(number[0])
-            return None if is_code else Standing.LIKELY
-        return None if name else Standing.POSSIBLE
+            return None if _ADDRESS.fullmatch(number[0]) else Standing.LIKELY
+        return None if prefix else Standing.POSSIBLE
 
     def _has_unit(self, number: regex.Match[str]) -> bool:
         """Check whether a unit or a currency is beside a number."""

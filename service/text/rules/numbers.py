@@ -1,13 +1,12 @@
 """Compares the numbers of source and translation; if they differ, they are protected in a second attempt."""
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Self
+from collections.abc import Iterator
 
 from service.text.languages import NEUTRAL, Language
+from service.text.rules.converting import ConvertingRule
 from service.text.rules.figures import NUMBER, Figures, are_same, difference, figures_of
-from service.text.rules.notation import Standing, notation_of
-from service.text.rules.rule import Rule, Setting
+from service.text.rules.notation import Standing
 from service.text.run import Run, Stretch
 
 _DIGIT = re.compile(r"\d")
@@ -15,48 +14,26 @@ _DIGITS = re.compile(r"\d+")
 _WITH_MARKS = re.compile(r"\d[\d.,]*\d")
 
 
-class Numbers(Rule):
+class Numbers(ConvertingRule):
     """Demands the same numbers; the model may convert the format of decimals, dates and times."""
 
     name = "numbers"
     scope = "sentence"
     is_default = True
 
-    def __init__(
-        self,
-        source: Language = NEUTRAL,
-        target: Language = NEUTRAL,
-        *,
-        least: Standing = Standing.LIKELY,
-    ) -> None:
-        """Set the languages, which determine how numbers are read.
-
-        Args:
-            source: the source language.
-            target: the target language.
-            least: numbers of this standing or a higher one are written as the target language does.
-        """
-        self._languages, self._least = (source, target), least
+    def __init__(self, source: Language = NEUTRAL, target: Language = NEUTRAL) -> None:
+        """Set the languages, which determine how numbers are read."""
+        super().__init__(source, target)
         self._source, self._target = figures_of(source), figures_of(target)
-        self._notation = notation_of(source, target)
-
-    @classmethod
-    def make(cls, setting: Setting) -> Self:
-        """Build the rule for both languages."""
-        return cls(*setting.languages)
-
-    def adapted(self, texts: Sequence[str]) -> Self:
-        """Determine which numbers of a document are converted."""
-        least = self._notation.least(texts)
-        return self if least == self._least else type(self)(*self._languages, least=least)
 
     def kept(self, run: Run) -> Run:
         """Write the numbers of a stretch without words as the target language does."""
+        # mark by mark, so that tags among the digits stay where they are
         return run.edited_outside(
             [
                 (at, at + 1, written)
                 for amount in self._notation.amounts(run.text)
-                if amount.standing >= self._least
+                if amount.standing >= self._notation.least
                 for at, written in enumerate(amount.written, amount.begin)
                 if written != run.text[at]
             ]
@@ -79,23 +56,24 @@ class Numbers(Rule):
     def _converted(self, source: str, translation: str) -> dict[str, str]:
         """Return the numbers of a source that are to be converted, as the target language writes them.
 
-        If one of them is, or the model has converted one, so are those that are only possible. None is if the
-        source also has it in the target's format, or as something else, such as a version.
+        If the model has converted one that is only possible, so are the others. A number stays as it is if
+        the source also has it in the target's format, or as something else, such as a version.
         """
         amounts = list(self._notation.amounts(source))
-        if not amounts or self._least is Standing.NEVER:
+        if not amounts:
             return {}
         found = _WITH_MARKS.findall(translation)
-        are_amounts = any(one.standing >= self._least or one.written in found for one in amounts)
-        least = Standing.POSSIBLE if are_amounts else self._least
-        converted = {(one.begin, one.end): one.written for one in amounts if one.standing >= least}
-        numbers = [(span, source[slice(*span)]) for span in self._notation.spans(source)]
-        kept = {number for span, number in numbers if converted.get(span) is None}
-        kept |= {number for _, number in numbers} & {*converted.values()}
+        possible = [one.written for one in amounts if one.standing is Standing.POSSIBLE]
+        least = self._notation.least if set(possible).isdisjoint(found) else Standing.POSSIBLE
+        amounts = [one for one in amounts if one.standing >= least]
+        converted = {source[one.begin : one.end]: one.written for one in amounts}
+        others = {*self._notation.spans(source)} - {(one.begin, one.end) for one in amounts}
+        ambiguous = {source[begin:end] for begin, end in others}
+        ambiguous |= converted.keys() & {*converted.values()}
         return {
-            number: converted[span]
-            for span, number in numbers
-            if number not in kept and converted[span] not in kept
+            number: written
+            for number, written in converted.items()
+            if ambiguous.isdisjoint((number, written))
         }
 
     def came_through(self, source: Run, translation: Run) -> bool:

@@ -4,15 +4,13 @@ They lose signs of inches and feet (24", 6'), or make quotation marks of them.
 """
 
 from collections import Counter
-from typing import Self
 
 import regex
 
 from service.text.languages import NEUTRAL, Language
+from service.text.rules.converting import ConvertingRule
 from service.text.rules.figures import NUMBER
-from service.text.rules.notation import notation_of
 from service.text.rules.primes import is_sign, signs_of
-from service.text.rules.rule import Rule, Setting
 from service.text.rules.unit_names import spelled_out
 from service.text.run import Run
 from service.text.words import BLANKS
@@ -39,7 +37,7 @@ _MAY_HOLD_ONE = regex.compile(rf"\p{{Nd}}[{BLANKS}\p{{L}}]|\P{{nt=None}}[\"'″�
 """A fast check: most sentences have no such number, nor a mark behind a digit or a numeral such as ½."""
 
 
-class Units(Rule):
+class Units(ConvertingRule):
     """Demands that the symbols of units are preserved, between languages in Latin script.
 
     Other languages have their own: 5 км. Without a space, a symbol of one character is part of the number,
@@ -52,14 +50,9 @@ class Units(Rule):
 
     def __init__(self, source: Language = NEUTRAL, target: Language = NEUTRAL) -> None:
         """Set the languages."""
+        super().__init__(source, target)
         self._is_active = source.script == target.script == "Latn"
         self._target = target.code
-        self._notation = notation_of(source, target)
-
-    @classmethod
-    def make(cls, setting: Setting) -> Self:
-        """Build the rule for both languages."""
-        return cls(*setting.languages)
 
     def came_through(self, source: Run, translation: Run) -> bool:
         """Check that a translation has each symbol, or the unit's name, as often after a number."""

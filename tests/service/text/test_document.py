@@ -53,6 +53,7 @@ def test_markup_without_words_is_unchanged() -> None:
         ("- 1.234\n- **63.788.767**\n- Hunde", "text", "- 1,234\n- **63,788,767**\n- Hunde"),
         ("Hunde\t2,5\t`2,5`", "text", "Hunde\t2.5\t`2,5`"),
         ("1.299,00 €", "text", "1,299.00 €"),
+        ("1.500–2.500 €", "text", "1,500–2,500 €"),
         (
             "<tr><th>Äpfel<td width='2,5'>1.299,00&nbsp;&euro;<td><b>2,5</b><pre>2,5</pre>",
             "html",

@@ -130,7 +130,7 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "usual case": TOKENIZER.truecase,
     "casing": lambda text: casing.in_truecase(text, str.lower, keeps_acronyms=True),
     "placeholders": lambda text: Placeholders().prepare(Run(text)),
-    "notation": lambda text: (list(NOTATION.amounts(text)), NOTATION.least([text])),
+    "notation": lambda text: (list(NOTATION.amounts(text)), NOTATION.adapted([text])),
     "ellipses": lambda text: Ellipses().prepare(Run(text)),
     "end marks": lambda text: EndMarks().restore(Run(text), Run(text)),
     "numbers": lambda text: Numbers().protect(Run(text), Run()),

@@ -181,6 +181,13 @@ def test_a_protected_amount_is_written_as_in_the_target_language(
     assert run.written().replace("\u00a0", " ") == written
 
 
+def test_protected_amounts_are_kept_in_a_document_in_the_format_of_the_target() -> None:
+    text = "Es kostet 1.500 €."
+    rule = Currencies(profile("de"), profile("en")).adapted([text, "Es kostet 12.50 €."])
+    [protected] = rule.protect(Run(text), Run()).protected
+    assert protected.raw is None
+
+
 def test_amounts_are_not_protected_if_only_something_else_was_lost() -> None:
     rule, run = Currencies(profile("pl"), profile("en")), Run("Od 4,57 $ i x ≤ 3")
     assert rule.protect(run, Run("From $4.57 and x ≤ 8")) is run

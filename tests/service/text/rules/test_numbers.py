@@ -41,6 +41,7 @@ def came_through(source: str, translation: str, languages: str = "de-en") -> boo
         ("en-de", "95.19 or 97.51", "95,19 oder 97.51", "95,19 oder 97,51"),
         ("en-de", "75.8% to 55.1%", "75.8 % bis 55.1 %", "75,8 % bis 55,1 %"),
         ("en-de", "1.5–2.0 GB", "1.5–2.0 GB", "1,5–2,0 GB"),
+        ("en-de", "α = 0.05 and β = 0.2", "α = 0,05 und β = 0.2", "α = 0,05 und β = 0,2"),
         ("en-de", "CHF 12.50 and 9.75 euros", "CHF 12.50 und 9.75 Euro", "CHF 12,50 und 9,75 Euro"),
         ("en-fr", "1,500 m and 2.5 kg", "1,500 m et 2.5 kg", "1\u202f500 m et 2,5 kg"),
         ("fr-en", "2,5 litres", "2,5 litres", "2.5 litres"),
@@ -49,6 +50,9 @@ def came_through(source: str, translation: str, languages: str = "de-en") -> boo
         ("de-en", "Artikelnummer: 12.345, 3,5 kg", "12.345, 3,5 kg", "12.345, 3.5 kg"),
         ("en-de", "PHP 8.1 and 8.2 need 2.5 MB", "PHP 8.1 und 8.2, 2.5 MB", "PHP 8.1 und 8.2, 2,5 MB"),
         ("en-de", "newer than 1.2", "neuer als 1.2", "neuer als 1.2"),
+        ("en-de", "nginx 1.25 needs 2.5 GB", "nginx 1.25 mit 2.5 GB", "nginx 1.25 mit 2,5 GB"),
+        ("en-de", "ubuntu 22.04 costs $2.50", "ubuntu 22.04: 2,50 $", "ubuntu 22.04: 2,50 $"),
+        ("en-de", "See section 2.5 A new hope.", "Abschnitt 2.5 Eine neue", "Abschnitt 2.5 Eine neue"),
         ("en-de", 'the value "1.234"', "der Wert „1.234“", "der Wert „1.234“"),
         ("de-en", "die Punkte (0,1) und (1,1)", "points (0,1) and (1,1)", "points (0,1) and (1,1)"),
         ("en-de", "at 9.30 for $8", "um 9.30 Uhr für 8 $", "um 9.30 Uhr für 8 $"),
@@ -87,6 +91,8 @@ def test_nothing_is_converted_in_a_document_in_the_format_of_the_target() -> Non
     rule = RULE.adapted(["Der Faktor ist 0.5.", "Es sind 1.234."])
     assert rule.restore(Run("Es sind 1.234."), Run("It is 1.234.")).text == "It is 1.234."
     assert rule.kept(Run("1.234")).text == "1.234"
+    [protected] = rule.protect(Run("1.234"), Run()).protected
+    assert protected.raw is None
     assert RULE.adapted(["Der Faktor ist 0,5.", "Es sind 1.234."]) is RULE
 
 

@@ -111,6 +111,18 @@ def test_a_symbol_is_protected_with_its_number() -> None:
     assert [text[one.begin : one.end] for one in protected] == ["2–3 kg", "1/2 l"]
 
 
+@pytest.mark.parametrize(
+    ("other", "raw"), [("Es sind 0,5 l.", "1,500 kg"), ("Es sind 0.5 l.", None)]
+)
+def test_protected_numbers_are_converted_unless_the_document_has_the_format_of_the_target(
+    other: str, raw: str | None
+) -> None:
+    text = "Es sind 1.500 kg."
+    rule = Units(profile("de"), profile("en")).adapted([text, other])
+    [protected] = rule.protect(Run(text), Run()).protected
+    assert protected.raw == raw
+
+
 def test_lost_symbols_are_protected() -> None:
     pipeline = Pipeline([RULE])
     [sentence] = document.take_apart("Weź 200 g mąki.", "text", pipeline=pipeline).sentences
