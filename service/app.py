@@ -137,20 +137,34 @@ def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: M
 async def _load_and_watch(
     store: ModelStore, threads: Threads, on_failure: Callable[[str], None]
 ) -> None:
-    """Load the models, then check what works in the background until it fails."""
-    try:
-        await asyncio.get_running_loop().run_in_executor(threads, store.load)
-    except Exception as error:
-        on_failure(reason(error))
-        return
+    """Load the models, and check what works in the background until it fails."""
+    loading = asyncio.get_running_loop().run_in_executor(threads, _load, store)
     failure = None
-    while failure is None:
-        await asyncio.sleep(WATCH_SECONDS)
-        try:
-            failure = _failure_of(store)
-        except Exception:  # this task must not end unnoticed
-            logger.exception("the state of the models could not be checked")
+    try:
+        while failure is None:
+            failure = await _failure_to_load(loading)
+            try:
+                failure = failure or _failure_of(store)
+            except Exception:  # this task must not end unnoticed
+                logger.exception("the state of the models could not be checked")
+    finally:
+        loading.cancel()
     on_failure(failure)
+
+
+def _load(store: ModelStore) -> None:
+    """Load the models; return none of them, so that they are freed once they are replaced."""
+    store.load()
+
+
+async def _failure_to_load(loading: "asyncio.Future[None]") -> str | None:
+    """Wait until the next check; return why the models could not be loaded, or None."""
+    if loading.done():
+        await asyncio.sleep(WATCH_SECONDS)
+        return None
+    done, _ = await asyncio.wait([loading], timeout=WATCH_SECONDS)
+    error = loading.exception() if done else None
+    return None if error is None else reason(error)
 
 
 def _failure_of(store: ModelStore) -> str | None:

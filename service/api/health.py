@@ -9,8 +9,9 @@ from pydantic import BaseModel, Field
 from service import metrics
 from service.api.dependencies import ModelsDependency, Services, ServicesDependency
 from service.api.errors import ErrorResponse, documented
-from service.errors import EngineDeadError, NotReadyError
+from service.errors import EngineDeadError, ModelUnavailableError, NotReadyError
 from service.models.model_set import ModelSet
+from service.models.pool import RETRY_SECONDS
 
 router = APIRouter(tags=["health"])
 VERSION = version("attendant")
@@ -79,10 +80,13 @@ def _check(service: Services, models: ModelSet) -> None:
     """Check that translations are possible.
 
     Raises:
-        NotReadyError, EngineDeadError: they are not.
+        NotReadyError, ModelUnavailableError, EngineDeadError: they are not.
     """
     if service.store.is_stopping:
         raise NotReadyError("the service is stopping")
+    failures = [model.failure for model in models.described]
+    if failures and all(failures):
+        raise ModelUnavailableError(failures[0], RETRY_SECONDS)
     if not models.is_alive:
         raise EngineDeadError("the engine is not working")
 

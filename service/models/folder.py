@@ -1,15 +1,104 @@
-"""Finds the bundles in a folder by their manifests."""
+"""The models of a folder, which are found by their manifests and loaded on demand."""
 
 import logging
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from service.errors import BundleError
-from service.models.bundle import MANIFEST, Bundle, describe
+from service.errors import BundleError, ModelUnavailableError
+from service.models.bundle import MANIFEST, Bundle, describe, load
 from service.models.bundle_files import unreadable
+from service.models.loading import ServedModel
 from service.models.observer import Observer
+from service.models.pool import ModelPool
+from service.models.pooled_model import PooledModel
+from service.models.settings import ALL, ModelSettings
 
 logger = logging.getLogger(__name__)
+
+
+class ModelFolder:
+    """A folder of models, and the pool that loads them."""
+
+    def __init__(
+        self,
+        path: Path,
+        settings: ModelSettings,
+        start: Callable[[Bundle], ServedModel],
+        observer: Observer,
+    ) -> None:
+        """Find and load nothing yet; `start` starts the model of a verified bundle."""
+        self.path, self._settings, self._observer = path, settings, observer
+        self._start = start
+        max_bytes = settings.max_memory_mb * 1_000_000
+        self.pool = ModelPool(self._load, max_bytes, settings.model_idle_seconds, observer)
+
+    def find(self, current: Sequence[PooledModel]) -> list[PooledModel]:
+        """Return the models of the folder; those whose bundles have not changed stay the same objects.
+
+        Raises:
+            BundleError: the folder has no bundle, or none with a name in `preload`, or a loaded model's new
+                manifest is invalid.
+        """
+        known = {model.bundle.folder: model for model in current}
+        pooled = []
+        found = find_bundles(self.path, self._observer)
+        for folder in known.keys() - {bundle.folder for bundle in found}:
+            if known[folder].loaded and (folder / MANIFEST).exists():
+                describe(folder)  # raises the error for which it was left out
+        for bundle in found:
+            model = known.get(bundle.folder)
+            if model is None or model.bundle != bundle or model.state == "failed":
+                model = PooledModel(bundle, self.pool)
+            pooled.append(model)
+        names = {model.bundle.manifest.name for model in pooled}
+        if missing := sorted(set(self._settings.preload) - names - {ALL}):
+            raise BundleError(f" has no bundle named {missing[0]} to preload", self.path)
+        return pooled
+
+    def replace(self, current: Sequence[PooledModel], new: Sequence[PooledModel]) -> None:
+        """Load those of the `new` models that translate what a loaded one no longer will.
+
+        Their files are verified before others are unloaded for them.
+
+        Raises:
+            BundleError, ModelUnavailableError: one of them cannot be loaded. None of the new ones is then.
+        """
+        leaving = {
+            pair for model in current if model.loaded and model not in new for pair in _pairs(model)
+        }
+        added = [model for model in new if model not in current]
+        try:
+            for model in added:
+                if leaving & _pairs(model):
+                    load(model.bundle.folder)
+                    self.pool.load(model)
+        except (BundleError, ModelUnavailableError):
+            self.pool.remove(added)
+            raise
+
+    def preload(self, models: Sequence[PooledModel]) -> list[ModelUnavailableError]:
+        """Load the models that the operator wants to be loaded; return the errors of those that failed."""
+        wanted = self._settings.preload
+        return self.pool.preload(
+            [model for model in models if ALL in wanted or model.bundle.manifest.name in wanted]
+        )
+
+    def _load(self, bundle: Bundle) -> ServedModel:
+        """Start a model, whose requests depend on its manifest: it must still be the same.
+
+        Raises:
+            BundleError: the bundle cannot be served, or has changed.
+        """
+        found = load(bundle.folder)
+        if found.manifest != bundle.manifest:
+            raise BundleError(" has changed: reload the models", bundle.folder / MANIFEST)
+        return self._start(found)
+
+
+def _pairs(model: PooledModel) -> set[tuple[str, str]]:
+    """Return the pairs of languages that a model translates."""
+    return {(one.source, one.target) for one in model.bundle.manifest.directions}
 
 
 def find_bundles(folder: Path, observer: Observer) -> list[Bundle]:

@@ -13,15 +13,14 @@ from service.engine.cores import available_cores
 from service.engine.process_memory import trim
 from service.engine.stalls import StallDetector
 from service.engine.turns import Turns
-from service.errors import BundleError, ModelUnavailableError, NotReadyError
-from service.models.bundle import MANIFEST, Bundle, describe, load
-from service.models.folder import find_bundles
+from service.errors import NotReadyError
+from service.models.bundle import Bundle, load
+from service.models.folder import ModelFolder
 from service.models.loading import ModelOptions, ServedModel, start_model
 from service.models.model_set import ModelSet
 from service.models.observer import Observer
-from service.models.pool import ModelPool
 from service.models.pooled_model import PooledModel
-from service.models.settings import ALL, ModelSettings
+from service.models.settings import ModelSettings
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +59,11 @@ class ModelStore:
         self.current: ModelSet | None = None
         self._options = model_options(settings)
         self._turns = Turns(settings.num_workers or available_cores())
-        self._pool = self._new_pool() if settings.bundles else None
+        self._folder = (
+            ModelFolder(settings.bundles, settings, self._start_pooled, observer)
+            if settings.bundles
+            else None
+        )
         self.stage = Stage.READY
         self.has_hung = False
         """Whether a thread hangs, which would keep the interpreter from exiting."""
@@ -156,7 +159,9 @@ class ModelStore:
     def stop(self) -> None:
         """Abort all requests that are still in progress, and close the models."""
         self.refuse_new()
-        closed = self._pool is None or self._pool.close()  # first, as it also ends a preload
+        closed = (
+            self._folder is None or self._folder.pool.close()
+        )  # first, as it also ends a preload
         # wait for a reload in progress, unless it hangs, but not for the first load, which serves no requests
         can_wait = self.current is not None and not self.has_hung
         seconds = self.drain_seconds + GRACE_SECONDS if can_wait else 0.0
@@ -181,7 +186,7 @@ class ModelStore:
         if previous is not None:
             leaving = ([previous], GRACE_SECONDS)
             retiring = threading.Thread(target=self._retire, args=leaving, name="retire")
-            with self._watch.busy("the end of the models replaced"):
+            with self._watch.busy("the start of a thread"):
                 retiring.start()
             self._retiring = retiring
         return loaded
@@ -190,87 +195,33 @@ class ModelStore:
         started: list[ServedModel] = []
         try:
             with self._watch.busy("the check of the bundles"):
-                pooled = self._find_pooled()
+                pooled = self._folder.find(self._pooled) if self._folder else []
                 bundles = [load(folder) for folder in self.settings.named_bundles]
             for bundle in bundles:
                 started.append(self._start_one(bundle, self._options))
-            self._preload(pooled)  # last, after everything that may fail in a reload
+            if self._folder:  # last, after everything else that may fail
+                self._folder.replace(self._pooled, pooled)
+                errors = self._folder.preload(pooled)
+                if errors and self.current is None:
+                    raise errors[0]
         except BaseException:
             for model in started:
                 self.has_hung |= not model.close()
             raise
         return ModelSet(started, self.settings.max_text_characters, pooled, self.settings.pivot)
 
-    def _preload(self, pooled: list[PooledModel]) -> None:
-        """Load the models that take the place of loaded ones, then those to preload.
-
-        Raises:
-            ModelUnavailableError: one of the first cannot be loaded, or in the first load, one of the others.
-        """
-        if self._pool is None:
-            return
-        replaced = {model.bundle.folder for model in self._pooled if model.loaded}
-        new = [model for model in pooled if model not in self._pooled]
-        try:
-            for model in new:
-                if model.bundle.folder in replaced:
-                    self._pool.load(model)
-        except ModelUnavailableError:
-            self._pool.remove(new)
-            raise
-        wanted = self.settings.preload
-        preloaded = [
-            model for model in pooled if ALL in wanted or model.bundle.manifest.name in wanted
-        ]
-        errors = self._pool.preload(preloaded)
-        if errors and self.current is None:
-            raise errors[0]
-
     def _start_one(self, bundle: Bundle, options: ModelOptions) -> ServedModel:
         with self._watch.busy(f"the loading of {bundle.manifest.name}"):
             return start_model(bundle, options, self.observer, self._turns)
 
-    def _new_pool(self) -> ModelPool:
+    def _start_pooled(self, bundle: Bundle) -> ServedModel:
         # while other models work, the time of a lone sentence cannot be measured
-        options = replace(self._options, single_sequence=False)
-
-        def start(bundle: Bundle) -> ServedModel:
-            return self._start_one(load(bundle.folder), options)
-
-        max_bytes = self.settings.max_memory_mb * 1_000_000
-        return ModelPool(start, max_bytes, self.settings.model_idle_seconds, self.observer)
+        return self._start_one(bundle, replace(self._options, single_sequence=False))
 
     @property
     def _pooled(self) -> Sequence[PooledModel]:
         """The current models of the folder."""
         return self.current.pooled if self.current else ()
-
-    def _find_pooled(self) -> list[PooledModel]:
-        """Return the models of the folder; those whose bundles have not changed stay the same objects.
-
-        Raises:
-            BundleError: the folder has no bundle, or none with a name in `preload`, or a loaded model's new
-                manifest is invalid.
-        """
-        if self._pool is None or self.settings.bundles is None:
-            return []
-        known = {model.bundle.folder: model for model in self._pooled}
-        pooled = []
-        found = find_bundles(self.settings.bundles, self.observer)
-        for folder in known.keys() - {bundle.folder for bundle in found}:
-            if known[folder].loaded and (folder / MANIFEST).exists():
-                describe(folder)  # raises the error for which it was left out
-        for bundle in found:
-            model = known.get(bundle.folder)
-            if model is None or model.bundle != bundle or model.state == "failed":
-                model = PooledModel(bundle, self._pool)
-            pooled.append(model)
-        names = {model.bundle.manifest.name for model in pooled}
-        if missing := sorted(set(self.settings.preload) - names - {ALL}):
-            raise BundleError(
-                f" has no bundle named {missing[0]} to preload", self.settings.bundles
-            )
-        return pooled
 
     def _log_models(self, models: ModelSet) -> None:
         """Log which models are served, and a pivot that they do not have, unless it is the default."""
@@ -295,8 +246,9 @@ class ModelStore:
         time.sleep(grace_seconds)
         replaced = leaving.pop()
         self.has_hung |= not self._finish(replaced, self.drain_seconds)
-        if self._pool is not None:
-            self._pool.remove([model for model in replaced.pooled if model not in self._pooled])
+        if self._folder is not None:
+            gone = [model for model in replaced.pooled if model not in self._pooled]
+            self._folder.pool.remove(gone)
         del replaced
         gc.collect()
         trim()

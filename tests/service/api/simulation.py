@@ -168,7 +168,7 @@ class Simulation:
         self.pooled: list[PooledModel] = []
         self.limits: list[BodyLimit] = []
         patch.setattr("service.app.BodyLimit", _noting(BodyLimit, self.limits))
-        patch.setattr("service.models.model_store.ModelPool", lambda *_: None)  # has a thread
+        patch.setattr("service.models.folder.ModelPool", lambda *_: None)  # has a thread
         self.app = create_app(settings, self.failures.append)
         self.metrics: Metrics = self.app.state.services.metrics
         self.store: ModelStore = self.app.state.services.store
@@ -185,7 +185,7 @@ class Simulation:
             noted.clear()
         patch.setattr("service.models.model_store.PooledModel", _noting(PooledModel, self.pooled))
         patch.setattr("service.models.model_store.start_model", self._start_model)
-        patch.setattr("service.models.model_store.ModelPool", self._pool)
+        patch.setattr("service.models.folder.ModelPool", self._pool)
         self.store.__init__(self.settings, self.metrics, self.settings.drain_seconds)  # type: ignore[misc]
         self.connections, self.state = Connections(100), ServerState()
 

@@ -2,62 +2,31 @@
 
 import asyncio
 import json
-import shutil
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fastapi.testclient import TestClient
 from starlette.types import ASGIApp, Message
 
-from service.app import create_app
-from service.errors import AttendantError, BundleError
 from service.models.loading import ServedModel, start_model
-from service.settings import Settings
 from tests.conftest import TINY_BUNDLE, started
+from tests.service.api.model_folder import (
+    CODES,
+    TEXT,
+    TRANSLATION,
+    add,
+    ask,
+    fill,
+    settings_of,
+    states,
+)
 from tests.waiting import wait_until
-
-CODES = ("fr", "it", "nl")
-TEXT, TRANSLATION = "Der alte Hund schläft.", "The old dog sleeps."
-
-
-def add(folder: Path, code: str, **changed: Any) -> Path:
-    """Add a copy of the tiny bundle that declares another language instead of German."""
-    path = folder / code
-    shutil.copytree(TINY_BUNDLE, path, dirs_exist_ok=True)
-    text = (TINY_BUNDLE / "manifest.json").read_text("utf-8").replace('"de"', f'"{code}"')
-    manifest = {**json.loads(text), "name": f"tiny-{code}", **changed}
-    (path / "manifest.json").write_text(json.dumps(manifest), "utf-8")
-    return path
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "no bundle").mkdir()
-    for code in CODES:
-        add(tmp_path, code)
-    return tmp_path
-
-
-def settings_of(folder: Path, **changed: Any) -> Settings:
-    chosen = {
-        "bundles": folder,
-        "precision": "fp32",
-        "device": "cpu",
-        "num_workers": 1,
-        "pivot": "off",
-    }
-    return Settings(**{**chosen, **changed})
-
-
-def ask(client: TestClient, code: str, **fields: Any) -> Any:
-    return client.post("/translate", json={"q": TEXT, "source": code, "target": "en", **fields})
-
-
-def states(client: TestClient) -> dict[str, str]:
-    found = client.get("/health/ready").json()["models"]
-    return {one["bundle"].removeprefix("tiny-"): one["state"] for one in found}
+    return fill(tmp_path)
 
 
 def test_a_model_is_loaded_on_first_use(folder: Path) -> None:
@@ -123,140 +92,6 @@ def test_a_model_whose_name_has_a_percent_sign_has_a_path(
         answer = client.get(f"/v2/models/{path}")
     assert answer.status_code == status
     assert (answer.json().get("name") == "org%2Fde") is (status == 200)
-
-
-def test_preloaded_models_are_ready_with_the_service(folder: Path) -> None:
-    with started(settings_of(folder, preload="tiny-nl,tiny-fr")) as client:
-        assert states(client) == {"fr": "loaded", "it": "unloaded", "nl": "loaded"}
-
-
-def test_a_reload_that_fails_loads_nothing(folder: Path, tmp_path_factory: Any) -> None:
-    named = add(tmp_path_factory.mktemp("named"), "it")
-    with started(settings_of(folder, preload="all", bundle=named)) as client:
-        store = client.app.state.services.store  # type: ignore[attr-defined]
-        add(folder, "es")
-        (named / "manifest.json").unlink()
-        with pytest.raises(BundleError):
-            store.load()
-        loads = len(CODES)
-        assert (
-            f'attendant_model_loads_total{{outcome="ok"}} {loads}.0' in client.get("/metrics").text
-        )
-
-
-def test_an_unknown_name_to_preload_ends_startup(folder: Path) -> None:
-    reasons: list[str] = []
-    with TestClient(create_app(settings_of(folder, preload=("tiny-xx",)), reasons.append)):
-        wait_until(lambda: bool(reasons))
-    assert reasons == [f"{folder} has no bundle named tiny-xx to preload"]
-
-
-@pytest.mark.parametrize("preload", ["all", "tiny-it"])
-def test_a_model_to_preload_that_cannot_be_loaded_ends_startup(folder: Path, preload: str) -> None:
-    reasons: list[str] = []
-    (folder / "it" / "decoder.fp32.onnx").write_bytes(b"broken")
-    with TestClient(create_app(settings_of(folder, preload=preload), reasons.append)) as client:
-        wait_until(lambda: bool(reasons))
-        assert client.get("/health/ready").status_code == 503
-    assert len(reasons) == 1
-    assert reasons[0].startswith("tiny-it cannot be loaded: ")
-
-
-def test_a_reload_goes_on_without_a_model_that_cannot_be_preloaded(folder: Path) -> None:
-    with started(settings_of(folder, preload="all")) as client:
-        (folder / "it" / "decoder.fp32.onnx").write_bytes(b"broken")
-        (folder / "it" / "manifest.json").touch()
-        add(folder, "es")
-        client.app.state.services.store.load()  # type: ignore[attr-defined]
-        expected = {"es": "loaded", "fr": "loaded", "it": "loaded", "nl": "loaded"}
-        assert states(client) == expected
-
-
-@pytest.mark.parametrize("broken", ["decoder.fp32.onnx", "manifest.json"])
-def test_a_model_that_works_is_not_replaced_by_one_that_does_not(folder: Path, broken: str) -> None:
-    with started(settings_of(folder)) as client:
-        store = client.app.state.services.store  # type: ignore[attr-defined]
-        assert ask(client, "it").status_code == 200
-        add(folder, "es")
-        manifest = folder / "it" / "manifest.json"
-        good = json.loads(manifest.read_text())
-        manifest.write_text(json.dumps(good | {"decoding": {"beam_size": 2}}))
-        whole = (folder / "it" / broken).read_bytes()
-        (folder / "it" / broken).write_bytes(whole[:-100])
-        with pytest.raises(AttendantError, match="it"):
-            store.load()
-        assert states(client) == {"fr": "unloaded", "it": "loaded", "nl": "unloaded"}
-        assert ask(client, "it").status_code == 200
-        (folder / "it" / broken).write_bytes(whole)
-        store.load()
-        expected = {"es": "unloaded", "fr": "unloaded", "it": "loaded", "nl": "unloaded"}
-        assert states(client) == expected
-        assert ask(client, "it").status_code == 200
-
-
-def test_a_folder_without_bundles_ends_startup(tmp_path: Path) -> None:
-    reasons: list[str] = []
-    with TestClient(create_app(settings_of(tmp_path), reasons.append)):
-        wait_until(lambda: bool(reasons))
-    assert reasons == [f"{tmp_path} has no subfolder with the manifest.json of a bundle"]
-
-
-def test_a_folder_that_cannot_be_read_ends_startup(tmp_path: Path) -> None:
-    reasons: list[str] = []
-    file = tmp_path / "folder"
-    file.touch()
-    with TestClient(create_app(settings_of(file), reasons.append)):
-        wait_until(lambda: bool(reasons))
-    assert reasons == [f"{file}: cannot be read: Not a directory"]
-
-
-def test_a_broken_bundle_only_affects_its_directions(folder: Path) -> None:
-    (folder / "it" / "decoder.fp32.onnx").write_bytes(b"broken")
-    (folder / "nl" / "manifest.json").write_text("{")
-    with started(settings_of(folder)) as client:
-        answer = ask(client, "it")
-        assert (answer.status_code, answer.json()["code"]) == (503, "model_unavailable")
-        assert answer.json()["error"].startswith(
-            "tiny-it cannot be loaded: it/decoder.fp32.onnx is damaged"
-        )
-        assert int(answer.headers["Retry-After"]) > 1
-        assert ask(client, "fr").json() == {"translatedText": TRANSLATION}
-        assert states(client) == {"fr": "loaded", "it": "failed"}
-        assert client.get("/v2/models/tiny-it/ready").status_code == 503
-        assert client.get("/v2/models/tiny-fr/ready").status_code == 200
-        assert ask(client, "nl").status_code == 400
-        assert 'attendant_model_loads_total{outcome="failed"} 2.0' in client.get("/metrics").text
-
-
-def test_a_reload_finds_new_changed_repaired_and_removed_bundles(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("service.models.model_store.GRACE_SECONDS", 0.0)
-    decoder = folder / "nl" / "decoder.fp32.onnx"
-    whole = decoder.read_bytes()
-    decoder.write_bytes(b"broken")
-    with started(settings_of(folder)) as client:
-        assert [ask(client, code).status_code for code in CODES] == [200, 200, 503]
-        store = client.app.state.services.store  # type: ignore[attr-defined]
-        kept, changed, _ = store.current.pooled
-        same = kept.loaded
-        add(folder, "it", name="newer")
-        add(folder, "es")
-        decoder.write_bytes(whole)
-        store.load()
-        assert store.current.pooled[1].loaded is same
-        assert {**states(client), "fr": "loaded"} == {
-            **{"es": "unloaded", "fr": "loaded", "newer": "loaded", "nl": "unloaded"}
-        }
-        for code in ("es", "fr", "it", "nl"):
-            assert ask(client, code).json() == {"translatedText": TRANSLATION}
-        wait_until(lambda: changed.loaded is None)
-        shutil.rmtree(folder / "fr")
-        store.load()
-        assert ask(client, "fr").status_code == 400
-        wait_until(lambda: kept.loaded is None)
-        counted = 'attendant_model_unloads_total{reason="removed"} 2.0'
-        wait_until(lambda: counted in client.get("/metrics").text)
 
 
 def test_a_named_bundle_takes_precedence(folder: Path) -> None:

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from service.settings import Settings
 from tests.conftest import TINY_BUNDLE, started
-from tests.service.api.test_many_models import add
+from tests.service.api.model_folder import add
 
 SENTENCES = ("Der alte Hund schläft.", "Die alte Frau wartet.", "Das Kind spielt.")
 TEXTS = [

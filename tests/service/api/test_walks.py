@@ -16,9 +16,9 @@ import pytest
 
 from service.settings import Settings
 from tests.service.api.conversations import Client, Request, requests
+from tests.service.api.model_folder import add
 from tests.service.api.simulated_time import Clock, Loop, Thread, replace_clocks
 from tests.service.api.simulation import Simulation, hangups_ignored
-from tests.service.api.test_many_models import add
 
 WALKS = 40
 EVENTS = {

@@ -101,7 +101,7 @@ def test_stop_ends_a_preload_after_the_current_model(loads: Loads, tmp_path: Pat
         loading = threads.submit(store.load)
         wait_until(lambda: loads.count == 1)
         stopping = threads.submit(store.stop)
-        wait_until(lambda: store._pool is not None and store._pool._is_closing)
+        wait_until(lambda: store._folder is not None and store._folder.pool._is_closing)
         loads.may_end.set()
         stopping.result(60)
         loading.exception(60)

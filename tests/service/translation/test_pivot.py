@@ -29,7 +29,7 @@ from service.translation.types import (
 )
 from tests import toy
 from tests.conftest import TINY_BUNDLE
-from tests.service.api.test_many_models import add
+from tests.service.api.model_folder import add
 from tests.waiting import until
 
 TEXT = " ".join(german for german, _ in toy.sentences()[:12])
