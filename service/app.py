@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from service.api import admin, docs, errors, health, inputs, page, tracing
+from service.api import admin, docs, errors, health, inputs, page, tracing, watch
 from service.api.access import Gate
 from service.api.deepl import languages as deepl_languages
 from service.api.deepl import routes as deepl
@@ -171,7 +171,7 @@ def _failure_of(store: ModelStore) -> str | None:
     """Return why requests cannot be answered any more, or None."""
     if failure := store.check():
         return failure
-    name, seconds = inputs.WATCH.longest()
+    name, seconds = watch.WATCH.longest()
     if seconds < store.settings.stall_seconds:
         return None
     store.has_hung = True

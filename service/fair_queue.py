@@ -1,4 +1,4 @@
-"""Shares threads fairly: cheap work does not wait until all expensive work before it is done."""
+"""Shares a thread fairly: cheap work does not wait until all expensive work before it is done."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,14 +8,14 @@ from itertools import count
 
 
 class FairQueue:
-    """Admits work in the order in which it would end if all of it ran at the same time, at equal speed.
+    """Admits one piece of work after the other, in the order in which they would end if all ran at once.
 
     This is weighted fair queueing (Demers, Keshav and Shenker 1989). To be used on one event loop.
     """
 
-    def __init__(self, places: int) -> None:
-        """Admit up to `places` pieces of work at once."""
-        self._free = places
+    def __init__(self) -> None:
+        """Begin without work."""
+        self._is_free = True
         self._waiting: list[tuple[float, int, asyncio.Future[None]]] = []  # a heap
         self._num_waiting, self._numbers = 0, count()
         self._now = 0.0
@@ -24,8 +24,8 @@ class FairQueue:
     @asynccontextmanager
     async def turn(self, cost: float) -> AsyncIterator[None]:
         """Wait until work of this cost, in any unit, may begin; it ends with the block."""
-        if self._free:
-            self._free -= 1
+        if self._is_free:
+            self._is_free = False
         else:
             await self._wait(self._now + cost)
         try:
@@ -54,4 +54,4 @@ class FairQueue:
                 self._num_waiting -= 1
                 admitted.set_result(None)
                 return
-        self._free += 1
+        self._is_free = True

@@ -8,7 +8,6 @@ import asyncio
 import json
 import math
 import threading
-import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -20,7 +19,7 @@ from starlette.requests import ClientDisconnect
 from service.api.errors import shortened
 from service.api.forms import Fields, multipart, urlencoded
 from service.api.media import check_charset, check_coding, field_of, parse_value
-from service.engine.stalls import StallDetector
+from service.api.watch import watched
 from service.errors import InvalidRequestError
 from service.fair_queue import FairQueue
 from service.threads import Threads
@@ -30,9 +29,7 @@ MULTIPART = "multipart/form-data"
 PARSED_ON_LOOP_BYTES = 16_384
 PARSER = Threads(1, "parser")
 """Parses larger bodies, one at a time, as they would block the event loop."""
-WATCH = StallDetector(time.monotonic)
-"""Detects that the parser hangs."""
-_QUEUE = FairQueue(1)
+_QUEUE = FairQueue()
 
 Model = TypeVar("Model", bound=BaseModel)
 Enter = Callable[[Request, object], None]
@@ -123,12 +120,8 @@ async def _parsed(body: bytes, parse: Callable[[], Fields]) -> Fields:
     if len(body) <= PARSED_ON_LOOP_BYTES:
         return parse()
     async with _QUEUE.turn(len(body)):
-        return await asyncio.get_running_loop().run_in_executor(PARSER, _watched, parse)
-
-
-def _watched(parse: Callable[[], Fields]) -> Fields:
-    with WATCH.busy("the parser of requests"):
-        return parse()
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(PARSER, watched, "the parser of requests", parse)
 
 
 def _fields(content_type: str, body: bytes, text: str) -> Fields:

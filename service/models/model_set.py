@@ -13,12 +13,14 @@ from service.errors import (
     TextTooLongError,
 )
 from service.errors import UnsupportedLanguageError as Unsupported
+from service.fair_queue import FairQueue
 from service.models.language_routes import LanguageRoutes, translate_along
 from service.models.loading import ServedModel
 from service.models.pooled_model import PooledModel
 from service.text.detector import Detection, Detector
 from service.text.languages import lookup, lookup_source
 from service.text.surrogates import unpaired_surrogate
+from service.translation.effort import effort_of
 from service.translation.options import TranslationOptions
 from service.translation.streaming import OnSentence, streamed, together
 from service.translation.types import Event, SentenceResult, Translation
@@ -82,7 +84,7 @@ class ModelSet:
         """The sorted targets of each source, by sorted source."""
         self.sources = list(self.languages)
         self.targets = sorted({target for targets in self.languages.values() for target in targets})
-        self.detector = Detector(self.sources)
+        self.detector, self._detection = Detector(self.sources), FairQueue()
         self._parts: dict[str, ModelSet] = {}
 
     @property
@@ -301,10 +303,12 @@ class ModelSet:
                 raise _unsupported(f"{source} to {target}", self.languages[source])
             return [_Route((source, target), None)] * len(texts)
         routes = []
-        for number, text in enumerate(texts):
-            if number % DETECTED_AT_ONCE == DETECTED_AT_ONCE - 1:
-                await asyncio.sleep(0)
-            routes.append(self._detected(text, target, options))
+        for first in range(0, len(texts), DETECTED_AT_ONCE):
+            some = texts[first : first + DETECTED_AT_ONCE]
+            async with self._detection.turn(effort_of(some)):
+                routes += [self._detected(text, target, options) for text in some]
+                if first + DETECTED_AT_ONCE < len(texts):
+                    await asyncio.sleep(0)  # so that one request has its turn in a turn of the loop
         return routes
 
     def _detected(self, text: str, target: str, options: TranslationOptions) -> _Route:

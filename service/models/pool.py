@@ -151,24 +151,27 @@ class ModelPool:
 
     def _run(self) -> None:
         """Load and unload until `close`, despite any errors."""
-        while True:
-            with self._changed:
-                removed = self._unused(lambda model: model.is_removed)
-                if not (self._queue or removed or self._is_closing):
-                    must_check = self._loaded and (self._max_bytes or self._idle_seconds)
-                    self._changed.wait(CHECK_SECONDS if must_check else None)
-                if self._is_closing:
-                    return
-                wanted = self._queue[0] if self._queue else None
+        while not self._is_closing:
             try:
-                self._take_turn(wanted)
+                self._take_turn(self._next())
             except BaseException:
                 logger.exception(
                     "an unexpected error while models of the folder were loaded or unloaded"
                 )
 
+    def _next(self) -> PooledModel | None:
+        """Wait until there may be something to do; return the model to be loaded next, if there is one."""
+        with self._changed:
+            removed = self._unused(lambda model: model.is_removed)
+            if not (self._queue or removed or self._is_closing):
+                must_check = self._loaded and (self._max_bytes or self._idle_seconds)
+                self._changed.wait(CHECK_SECONDS if must_check else None)
+            return self._queue[0] if self._queue and not self._is_closing else None
+
     def _take_turn(self, wanted: PooledModel | None) -> None:
         """Unload removed models, load `wanted`, then unload idle models and those that exceed the memory."""
+        if self._is_closing:
+            return
         self._unload_all("removed", lambda model: model.is_removed)
         if wanted is not None:
             try:

@@ -43,6 +43,7 @@ def replica_app(settings: Settings) -> FastAPI:
         settings = settings.model_copy(update={"num_workers": settings.num_workers or cores})
     _share_the_log()
     app = create_app(settings, failures.append)
+    app.state.failures = failures
     services: Services = app.state.services
     begin = app.router.lifespan_context
 
@@ -85,11 +86,13 @@ class Attendant:
     app: FastAPI  # set by Serve
 
     def check_health(self) -> None:
-        """Check that the engines work; Ray replaces a replica that raises.
+        """Check that requests can be answered; Ray replaces a replica that raises.
 
         Raises:
-            RuntimeError: an engine has failed permanently.
+            RuntimeError: an engine has failed permanently, or a thread hangs.
         """
+        if failures := self.app.state.failures:
+            raise RuntimeError(failures[0])
         models = self.app.state.services.store.current
         if models is not None and not models.is_alive:
             raise RuntimeError(models.failure or "an engine has failed")

@@ -74,7 +74,7 @@ class ModelTranslator:
         self.tokenizers, self.searcher, self.aligner = tokenizers, searcher, aligner
         self.policy, self.observer = policy, observer or Observer()
         self._backlog = Backlog(TEXT_THREADS)  # see `effort_of`
-        self._threads, self._queue = Threads(TEXT_THREADS, "texts"), FairQueue(TEXT_THREADS)
+        self._threads, self._queue = Threads(TEXT_THREADS, "texts"), FairQueue()
         self._threads.start()
 
     def close(self) -> None:

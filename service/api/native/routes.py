@@ -34,6 +34,7 @@ from service.api.native.schemas import (
     Via,
 )
 from service.api.stream import EVENT_STREAM, streamed
+from service.api.watch import watched
 from service.engine.types import FinishReason
 from service.errors import AccessError
 from service.models.model_set import ModelSet
@@ -165,7 +166,8 @@ async def _written(
 
     if not body.return_alignment:
         return write()
-    return await asyncio.get_running_loop().run_in_executor(threads, write)
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(threads, watched, "the writer of answers", write)
 
 
 def _response(body: TranslateRequest, translations: list[Translation]) -> TranslateResponse:

@@ -154,3 +154,21 @@ def test_randomly_cancelled_requests_leave_no_users_behind(
     assert asyncio.run(run()) > 0
     wait_until(lambda: not any(model.users or model.waiting for model in models))
     assert len(machine.loaded) <= 2
+
+
+def test_the_pool_goes_on_after_an_error_wherever_it_happens(
+    machine: Machine, pooled: Pooled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool, (first, second) = pooled(["a", "b"])
+    unused, errors = pool._unused, [MemoryError()] * 2  # for the turn, and for the wait
+
+    def failing(*given: Any) -> list[PooledModel]:
+        if errors:
+            raise errors.pop()
+        return unused(*given)
+
+    monkeypatch.setattr(pool, "_unused", failing)
+    pool.load(first)
+    pool.load(second)
+    assert machine.loaded == ["a", "b"]
+    assert not errors

@@ -133,6 +133,24 @@ def test_detecting_many_languages_does_not_block_the_event_loop(models: ModelSet
     assert asyncio.run(turns_of_others()) >= 20
 
 
+def test_the_detection_of_few_texts_does_not_wait_for_that_of_many(models: ModelSet) -> None:
+    many = ["The old woman waits."] * (20 * DETECTED_AT_ONCE)
+
+    async def translate_all() -> list[str]:
+        order: list[str] = []
+
+        async def translated(name: str, texts: list[str]) -> None:
+            await models.translate(texts, "auto", "en", OPTIONS, 60)
+            order.append(name)
+
+        tasks = [asyncio.create_task(translated("many", many)) for _ in range(5)]
+        tasks.append(asyncio.create_task(translated("few", many[:1])))
+        await asyncio.gather(*tasks)
+        return order
+
+    assert asyncio.run(translate_all())[0] == "few"
+
+
 def test_a_cancelled_request_leaves_no_sentence_running(models: ModelSet, metrics: Metrics) -> None:
     async def begin_and_cancel() -> None:
         texts = [german for german, _ in toy.sentences()]
