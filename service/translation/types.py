@@ -9,6 +9,7 @@ from service.text.detector import Detection
 from service.text.sentence import Sentence
 from service.text.words import Alignment
 
+NOT_KEPT = "no translation was found that keeps all numbers and placeholders"
 Recovery = Literal["repetition", "protected", "pieces", "copied"]
 """What was done about a search that went wrong: it was repeated with n-gram blocking; with placeholders and
 numbers protected; in pieces around them; or the source was copied."""
@@ -46,7 +47,7 @@ class TranslatedSentence:
     @property
     def problem(self) -> str:
         """Which part of the sentence was left untranslated, and why; "" if none was."""
-        return self.sentence.problem
+        return self.sentence.problem or (NOT_KEPT if self.recovery == "copied" else "")
 
     @property
     def score(self) -> float:

@@ -17,7 +17,9 @@ from service.models.model_set import DETECTED_AT_ONCE, ModelSet
 from service.settings import Settings
 from service.translation.aligner import Aligner
 from service.translation.options import TranslationOptions
+from service.translation.sentence_translator import SentenceTranslator
 from service.translation.translator import EFFORT_ON_LOOP
+from service.translation.types import TranslatedSentence
 from tests import toy
 from tests.service.translating import OPTIONS, TEXTS, outcomes, start, translate
 from tests.waiting import until
@@ -116,6 +118,20 @@ def test_pieces_may_outnumber_the_limit_of_sentences(metrics: Metrics) -> None:
         models.close()
     assert found.sentences[0].recovery == "pieces"
     assert all(found.text.count(name) == 1 for name in ("{a}", "{b}", "{c}"))
+
+
+def test_a_sentence_whose_source_is_copied_says_why(
+    models: ModelSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nothing(*_: object) -> dict[int, TranslatedSentence]:
+        return {}
+
+    for way in ("_with_protection", "_in_pieces"):
+        monkeypatch.setattr(SentenceTranslator, way, nothing)
+    text = "{a} {b} {c} {d} {e} {f} Hund."
+    [found] = asyncio.run(models.translate([text], "de", "en", OPTIONS, 60))
+    assert (found.text, found.sentences[0].recovery) == (text, "copied")
+    assert found.sentences[0].problem.startswith("no translation was found that keeps all")
 
 
 def test_detecting_many_languages_does_not_block_the_event_loop(models: ModelSet) -> None:
