@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from http import HTTPStatus
+from itertools import takewhile
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -12,8 +13,8 @@ from service.errors import ClientLeftError
 
 Refusal = tuple[int, str, str]
 """Status, message and code."""
-BODY_SECONDS = 30.0
-"""Time limit for a request's body to arrive."""
+BODY_SECONDS, SAFE_SECONDS = 30.0, 2.0
+"""Time limit for a request's body to arrive, and the time in which it is not refused in favour of others."""
 SMALL_BODY_BYTES = 16 * 1024
 """Bodies up to this size are accepted regardless of how much memory others take."""
 
@@ -49,13 +50,15 @@ class BodyLimit:
 
     A body of more than `limit` bytes gets 413, whether or not its length was announced; one that takes longer
     than `BODY_SECONDS` gets 408. Bodies stay in memory until their requests end. A body that would raise
-    their sum above `total` bytes gets 429, unless it has at most `SMALL_BODY_BYTES`.
+    their sum above `total` bytes gets 429, unless it has at most `SMALL_BODY_BYTES`, or there is room once
+    others that have not arrived within `SAFE_SECONDS` get 408.
     """
 
     def __init__(self, app: ASGIApp, limit: int, total: int = 64 * 1024 * 1024) -> None:
         """Wrap `app`."""
         self.app, self.limit, self.total = app, limit, total
         self.held = 0
+        self._arriving: dict[_Body, asyncio.Timeout] = {}  # the oldest first
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -77,19 +80,23 @@ class BodyLimit:
 
             await self.app(scope, replay, send)
         finally:
-            self.held -= body.size
+            self.held -= body.held
 
     async def _read_in_time(self, body: "_Body", receive: Receive) -> Refusal | None:
         """Receive a body within the time limit; return a refusal if it is not accepted."""
         try:
-            async with asyncio.timeout(BODY_SECONDS):
+            async with asyncio.timeout(BODY_SECONDS) as limit:
+                self._arriving[body] = limit
                 return await self._read(body, receive)
         except TimeoutError:
+            seconds = asyncio.get_running_loop().time() - body.started
             return (
                 HTTPStatus.REQUEST_TIMEOUT,
-                f"Invalid request: only {body.size} bytes of the body arrived within {BODY_SECONDS:g} s",
+                f"Invalid request: only {body.size} bytes of the body arrived within {seconds:.0f} s",
                 "body_too_slow",
             )
+        finally:
+            self._arriving.pop(body, None)
 
     async def _read(self, body: "_Body", receive: Receive) -> Refusal | None:
         while True:
@@ -98,10 +105,11 @@ class BodyLimit:
                 reason = f"the client closed its connection after {body.size} bytes of body"
                 return CLIENT_LEFT, reason, ClientLeftError.code
             piece = len(message.get("body", b""))
-            if refusal := self._refusal_by_size(body.size + piece, body.size):
+            if refusal := self._refusal_by_size(body.size + piece, body.held):
                 return refusal
             body.messages.append(message)
             body.size += piece
+            body.held += piece
             self.held += piece
             if not message.get("more_body", False):
                 return None
@@ -113,14 +121,32 @@ class BodyLimit:
                 f"Invalid request: the body has at least {size} bytes, the limit is {self.limit}"
             )
             return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message, "body_too_large"
+        if size <= SMALL_BODY_BYTES:
+            return None
+        self._make_room(self.held - num_counted + size - self.total)
         num_others = self.held - num_counted
-        if size > SMALL_BODY_BYTES and num_others + size > self.total:
+        if num_others + size > self.total:
             message = (
                 f"Slowdown: request bodies in memory would exceed {self.total} bytes "
                 f"({num_others} held, {size} more)"
             )
             return HTTPStatus.TOO_MANY_REQUESTS, message, "bodies_too_large"
         return None
+
+    def _make_room(self, excess: int) -> None:
+        """Give up bodies that arrive slowly, the oldest first, if this makes room for `excess` bytes."""
+        if excess <= 0:
+            return
+        now = asyncio.get_running_loop().time()
+        slow = list(takewhile(lambda body: now - body.started >= SAFE_SECONDS, self._arriving))
+        if sum(body.held for body in slow) < excess:
+            return
+        for body in slow:
+            if excess <= 0:
+                break
+            excess -= body.held
+            self.held, body.held = self.held - body.held, 0
+            self._arriving.pop(body).reschedule(now)
 
 
 async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
@@ -135,4 +161,6 @@ class _Body:
 
     def __init__(self) -> None:
         self.messages: deque[Message] = deque()
-        self.size = 0
+        self.size = self.held = 0
+        """Bytes that have arrived, and those of them that count towards the sum."""
+        self.started = asyncio.get_running_loop().time()

@@ -113,6 +113,36 @@ def test_bodies_share_a_limit_except_small_ones() -> None:
     asyncio.run(run())
 
 
+def test_bodies_that_stand_still_make_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SAFE_SECONDS", 0.05)
+    large = 40_000
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        size = len((await receive())["body"]) + len((await receive())["body"])
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"%d" % size})
+
+    async def run() -> None:
+        limited = limits.BodyLimit(app, 50_000, total=100_000)
+        still = [
+            asyncio.create_task(ask(limited, {}, large, complete=False)) for _ in range(5)
+        ]  # half of each arrives
+        await until(lambda: limited.held == 5 * large // 2)
+        assert (await ask(limited, {}, large))[0] == 429, "they may still arrive"
+        await asyncio.sleep(0.06)
+        assert await ask(limited, {}, large) == (200, b"40000")
+        status, body = await still[0]
+        assert status == 408
+        assert b"only 20000 bytes of the body arrived" in body
+        assert [one.done() for one in still] == [True, True, False, False, False]
+        for one in still:
+            one.cancel()
+        await asyncio.gather(*still, return_exceptions=True)
+        assert limited.held == 0
+
+    asyncio.run(run())
+
+
 def test_expect_continue_with_a_body_that_is_too_large_is_refused_at_once() -> None:
     async def receive() -> Message:
         raise AssertionError("it was told to go on")
