@@ -10,7 +10,7 @@ from itertools import count
 class FairQueue:
     """Admits one piece of work after the other, in the order in which they would end if all ran at once.
 
-    This is weighted fair queueing (Demers, Keshav and Shenker 1989). To be used on one event loop.
+    This is fair queueing (Demers, Keshav and Shenker 1989). To be used on one event loop.
     """
 
     def __init__(self) -> None:
