@@ -53,6 +53,11 @@ class Connections:
         """Return the number of open connections."""
         return len(self._open)
 
+    @property
+    def num_in_line(self) -> int:
+        """Number of requests that are to begin in a later turn of the event loop."""
+        return len(self.probes) + len(self.others)
+
     def opened(self, connection: "Connection") -> None:
         """Add a new connection; at the limit, close another."""
         self.probes.accepted()

@@ -49,6 +49,10 @@ class Line:
         self._has_accepted = self._awaits_turn = False
         self._turns_accepting = 0
 
+    def __len__(self) -> int:
+        """Return how many wait."""
+        return len(self._waiting)
+
     def accepted(self) -> None:
         """Record that a connection was accepted; as long as there are more, fewer requests begin."""
         self._has_accepted = True

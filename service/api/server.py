@@ -2,8 +2,9 @@
 
 1. The service reports that it is not ready, so that proxies send no more requests. For `delay_seconds`, it
    still serves all requests, and closes each connection after its next answer.
-2. It stops listening. Connections that the kernel has accepted by then are still served; new requests get
-   503, and so do requests that are not complete after `ARRIVAL_SECONDS`.
+2. It stops listening. Requests that have been sent by then are still served, also on connections that only
+   the kernel has accepted. New requests get 503, and so do those that are not complete after
+   `ARRIVAL_SECONDS`.
 3. Admitted requests have `drain_seconds` to finish. Those that do not are cancelled with an error.
 """
 
@@ -28,6 +29,8 @@ ACCEPTS_PER_TURN = 16
 """Connections accepted per turn of the event loop, by which their limit may be exceeded for a moment."""
 ARRIVAL_SECONDS = 2.0
 """When the service stops, the time in which incomplete requests may still arrive, to be refused with 503."""
+READ_SECONDS = 0.25
+"""Time in which requests are read that were sent on connections accepted last."""
 CUT_OFF_SECONDS = 2.0
 """Time for cancelled requests to send their error."""
 
@@ -83,6 +86,8 @@ class Server(uvicorn.Server):
         if self._signal == signal.SIGTERM:
             await self._until(lambda: False, self.stop.delay_seconds)
         await self._stop_listening()
+        await asyncio.sleep(READ_SECONDS)
+        await self._until(lambda: not self.all.num_in_line, ARRIVAL_SECONDS)
         self.stop.refuse()
         await self._until(self._all_are_received, ARRIVAL_SECONDS)
         for connection in list(self.server_state.connections):

@@ -107,7 +107,8 @@ def test_signals_are_handled_before_slow_imports(start: str, number: int, tmp_pa
     try:
         wait_until(lambda: has_reader(pipe, written) or process.poll() is not None)
         process.send_signal(signal.SIGHUP)
-        process.send_signal(number)
+        # more than once: a signal that comes just before a blocking read is handled only after it
+        wait_until(lambda: _has_ended(process, number))
         _, said = process.communicate(timeout=60)
         assert (process.returncode, said) == (0 if number == signal.SIGTERM else 130, "")
     finally:
@@ -115,6 +116,12 @@ def test_signals_are_handled_before_slow_imports(start: str, number: int, tmp_pa
         process.wait()
         for end in written:
             os.close(end)
+
+
+def _has_ended(process: "subprocess.Popen[str]", number: int) -> bool:
+    """Send a signal; return whether the process has ended."""
+    process.send_signal(number)
+    return process.poll() is not None
 
 
 def has_reader(pipe: Path, written: list[int]) -> bool:

@@ -137,17 +137,25 @@ def test_sigterm_under_load_yields_only_answers_and_refusals() -> None:
 async def _loaded_and_terminated(server: Server) -> list[str]:
     """What became of 200 requests in flight, and of new ones after the signal."""
 
+    sent = request("/translate", json.dumps({"q": LONG[0], "source": "de"}).encode(), CLOSE)
+
+    async def answered(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+        writer.write(sent)
+        answer = await reader.read()
+        writer.close()
+        return str(status_and_body(answer)[0])
+
     async def one() -> str:
-        body = json.dumps({"q": LONG[0], "source": "de"}).encode()
         try:
-            answer = await exchange(server.port, request("/translate", body, CLOSE))
+            answer = await exchange(server.port, sent)
         except ConnectionError as error:
             if "Connect call failed" not in str(error):
                 raise
             return "refused"  # by the kernel, perhaps just as the service stopped listening
         return str(status_and_body(answer)[0])
 
-    first = [asyncio.create_task(one()) for _ in range(200)]
+    streams = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(200)]
+    first = [asyncio.create_task(answered(*stream)) for stream in streams]
     await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
     server.process.send_signal(signal.SIGTERM)
     later = []
