@@ -136,7 +136,6 @@ def test_sigterm_under_load_yields_only_answers_and_refusals() -> None:
 
 async def _loaded_and_terminated(server: Server) -> list[str]:
     """What became of 200 requests in flight, and of new ones after the signal."""
-
     sent = request("/translate", json.dumps({"q": LONG[0], "source": "de"}).encode(), CLOSE)
 
     async def answered(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
