@@ -171,11 +171,9 @@ def _failure_of(store: ModelStore) -> str | None:
     """Return why requests cannot be answered any more, or None."""
     if failure := store.check():
         return failure
-    name, seconds = watch.WATCH.longest()
-    if seconds < store.settings.stall_seconds:
-        return None
-    store.has_hung = True
-    return f"{name} has not ended for {seconds:.0f} s"
+    failure = watch.WATCH.failure(store.settings.stall_seconds)
+    store.has_hung |= failure is not None
+    return failure
 
 
 @contextmanager

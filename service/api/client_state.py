@@ -3,7 +3,7 @@
 With other ASGI servers, only `receive` reports that a client has disconnected, and a task must await it.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 KEY = "client_state"
 """The key of a request's `ClientState` in its ASGI scope."""
@@ -12,10 +12,15 @@ KEY = "client_state"
 class ClientState:
     """Whether the client of a request has sent its body, and whether it has disconnected."""
 
-    __slots__ = ("_when_left", "has_left", "has_sent_all", "seconds_in_line")
+    __slots__ = ("_turn", "_when_left", "has_left", "has_sent_all", "seconds_in_line")
 
-    def __init__(self) -> None:
-        """Describe a client from which only the head has been received."""
+    def __init__(self, turn: Callable[[], Awaitable[float]] | None = None) -> None:
+        """Describe a client from which only the head has been received.
+
+        `turn` waits until a complete request may begin, and returns how many seconds that took; None if it
+        has begun with its head.
+        """
+        self._turn = turn
         self.has_sent_all = False
         """Whether the whole body has been received."""
         self.has_left = False
@@ -23,6 +28,12 @@ class ClientState:
         self.seconds_in_line = 0.0
         """How long the complete request has waited to begin; its deadline includes this."""
         self._when_left: Callable[[], None] | None = None
+
+    async def wait_for_turn(self) -> None:
+        """Wait until the request, whose body has been read, may begin."""
+        if self._turn is not None:
+            turn, self._turn = self._turn, None
+            self.seconds_in_line = await turn()
 
     def when_left(self, call: Callable[[], None]) -> None:
         """Call `call` once when the client leaves, or at once if it has left already."""

@@ -249,7 +249,7 @@ class Connection(asyncio.Protocol):
         path, _, _ = head.target.partition(b"?")
         line = self.all.probes if is_probe(path.decode("latin-1")) else self.all.others
         if not self._is_pipelined and (head.has_body or line.may_begin(self.loop)):
-            return True  # a request with a body waits when its body is complete
+            return True  # a request with a body waits after it, see `BodyLimit`
         self.all.received(self)
         line.wait(self)
         return False

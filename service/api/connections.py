@@ -42,7 +42,7 @@ class Connections:
         self.are_winding_down = False
         """Whether each connection is closed after its next answer."""
         self.probes, self.others = Line(), Line()
-        """Lines of requests to begin; probes have their own, so that they are answered beside any load."""
+        """Lines of requests to begin; probes have their own, so that others do not keep them waiting."""
         self.num_closed = 0
         """Connections that were closed or refused because of the limit."""
         self._open: set[Connection] = set()

@@ -46,10 +46,11 @@ class Exchange:
         self.has_started = False
         """Whether the answer has begun."""
         self.is_answered = False
-        self._client = scope[client_state.KEY] = ClientState()
+        self._client = scope[client_state.KEY] = ClientState(
+            self._wait_in_line if head.has_body else None
+        )
         self._may_client_send = not head.expects_continue  # its body
         self._body = body_of(head)
-        self._had_turn = not head.has_body  # otherwise it comes when the body is complete
         self._unread = bytearray()
         self._news = asyncio.Event()  # set when `receive` has something to return
         self._start = b""  # the answer's head, until it is written
@@ -111,9 +112,6 @@ class Exchange:
             self._may_client_send = True
             self.connection.transport.write(CONTINUE)
         await self._news.wait()
-        if self.is_received and not self._had_turn:
-            self._had_turn = True
-            self._client.seconds_in_line = await self.connection.all.others.turn()
         if self._client.has_left or self.is_answered:  # the event stays set, for further calls
             return {"type": "http.disconnect"}
         self._news.clear()
@@ -121,6 +119,9 @@ class Exchange:
         self._unread.clear()
         self.connection.read_on()
         return {"type": "http.request", "body": body, "more_body": not self.is_received}
+
+    async def _wait_in_line(self) -> float:
+        return await self.connection.all.others.turn()
 
     async def send(self, message: Message) -> None:
         """Write a part of the answer; this is ASGI's `send`.

@@ -16,8 +16,8 @@ _START = re.compile(rb"(\S{1,40}+) (?:([^\s?]{1,200}+)[\s?])?")
 _CHUNKED = b"chunked"
 _SINGLE = (b"host", b"transfer-encoding", b"content-type", b"authorization")
 """Fields that must not be repeated: a proxy may have used the other value."""
-_MAX_DIGITS = 19
-"""Digits of a Content-Length; Python refuses to read numbers of thousands."""
+MAX_DIGITS = 19
+"""Digits of a length in a header field; Python refuses to read numbers of thousands."""
 _HOST = re.compile(
     rb"""
     (?: (?: [\w.~!$&'()*+,;=-] | %[0-9A-Fa-f]{2} )++  # a name or IPv4 address
@@ -80,8 +80,8 @@ class Head:
         if encoding is not None and (encoding.lower() != _CHUNKED or self.version == "1.0"):
             raise _invalid_http("Transfer-Encoding must be chunked, and is not allowed in HTTP/1.0")
         length = fields.get(b"content-length", b"0")
-        if len(length) > _MAX_DIGITS:
-            raise _invalid_http(f"its Content-Length has more than {_MAX_DIGITS} digits")
+        if len(length) > MAX_DIGITS:
+            raise _invalid_http(f"its Content-Length has more than {MAX_DIGITS} digits")
         self.length = None if encoding else int(length)
         """Length of the body in bytes; None if it is sent in chunks."""
         self.has_body = self.length != 0

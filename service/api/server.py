@@ -29,8 +29,8 @@ ACCEPTS_PER_TURN = 16
 """Connections accepted per turn of the event loop, by which their limit may be exceeded for a moment."""
 ARRIVAL_SECONDS = 2.0
 """When the service stops, the time in which incomplete requests may still arrive, to be refused with 503."""
-READ_SECONDS = 0.25
-"""Time in which requests are read that were sent on connections accepted last."""
+BEGIN_SECONDS = 0.2
+"""Time in which requests on the connections accepted last are read, and in which the last in line begin."""
 CUT_OFF_SECONDS = 2.0
 """Time for cancelled requests to send their error."""
 
@@ -86,8 +86,9 @@ class Server(uvicorn.Server):
         if self._signal == signal.SIGTERM:
             await self._until(lambda: False, self.stop.delay_seconds)
         await self._stop_listening()
-        await asyncio.sleep(READ_SECONDS)
+        await asyncio.sleep(BEGIN_SECONDS)
         await self._until(lambda: not self.all.num_in_line, ARRIVAL_SECONDS)
+        await asyncio.sleep(BEGIN_SECONDS)
         self.stop.refuse()
         await self._until(self._all_are_received, ARRIVAL_SECONDS)
         for connection in list(self.server_state.connections):

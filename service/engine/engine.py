@@ -96,9 +96,9 @@ class Engine:
 
         To be called about once a second: the time of a run is measured between calls.
         """
-        run_name, seconds = self.watch.longest()
-        if seconds >= self.config.stall_seconds and self.failure is None:
-            self._shared.give_up(f"{run_name} has not ended for {seconds:.0f} s")
+        stall = self.watch.failure(self.config.stall_seconds)
+        if stall and self.failure is None:
+            self._shared.give_up(stall)
             for worker in self._workers:  # a worker that hangs cannot deliver its earlier results
                 resolve(worker.undelivered)
             self.on_fault("stall", 1)

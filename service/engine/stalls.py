@@ -81,6 +81,11 @@ class StallDetector:
                     name, longest = run.name, self._watched - run.first_seen
             return name, longest
 
+    def failure(self, limit: float) -> str | None:
+        """Return which run has been observed for at least `limit` seconds, for the log; None if none has."""
+        name, seconds = self.longest()
+        return f"{name} has not ended for {seconds:.0f} s" if seconds >= limit else None
+
     def wait_until_idle(self, timeout: float) -> bool:
         """Wait until no run is left; return whether that was within `timeout` seconds."""
         end = time.monotonic() + timeout

@@ -102,11 +102,9 @@ class ModelStore:
         models = self.current
         if models is not None and not models.check():
             return models.failure or "an engine has failed"
-        name, seconds = self._watch.longest()
-        if seconds < MAX_LOAD_SECONDS:
-            return None
-        self.has_hung = True
-        return f"{name} has not ended for {seconds:.0f} s"
+        failure = self._watch.failure(MAX_LOAD_SECONDS)
+        self.has_hung |= failure is not None
+        return failure
 
     @property
     def expected_wait(self) -> float | None:
@@ -159,9 +157,8 @@ class ModelStore:
     def stop(self) -> None:
         """Abort all requests that are still in progress, and close the models."""
         self.refuse_new()
-        closed = (
-            self._folder is None or self._folder.pool.close()
-        )  # first, as it also ends a preload
+        # first, as it also ends a preload
+        closed = self._folder is None or self._folder.pool.close()
         # wait for a reload in progress, unless it hangs, but not for the first load, which serves no requests
         can_wait = self.current is not None and not self.has_hung
         seconds = self.drain_seconds + GRACE_SECONDS if can_wait else 0.0

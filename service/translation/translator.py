@@ -70,7 +70,7 @@ class ModelTranslator:
         self.pipeline = lru_cache(MAX_PIPELINES)(bundle.pipelines(tokenizers))
         for direction in self.manifest.directions[:FIRST_PIPELINES]:
             self.pipeline(direction)  # so that errors in tables are found at the start
-        self._kept = lru_cache(MAX_PREPARATIONS)(self._make_preparation)
+        self._cached_preparation = lru_cache(MAX_PREPARATIONS)(self._make_preparation)
         self.tokenizers, self.searcher, self.aligner = tokenizers, searcher, aligner
         self.policy, self.observer = policy, observer or Observer()
         self._backlog = Backlog(TEXT_THREADS)  # see `effort_of`
@@ -182,7 +182,9 @@ class ModelTranslator:
             InvalidRequestError: an option is not possible with this model.
         """
         is_of_client = options.target_prefix or options.ignored_tags
-        return (self._make_preparation if is_of_client else self._kept)(direction, options)
+        return (self._make_preparation if is_of_client else self._cached_preparation)(
+            direction, options
+        )
 
     def _make_preparation(self, direction: Direction, options: TranslationOptions) -> Preparation:
         manifest, pipeline = self.manifest, self.pipeline(direction)

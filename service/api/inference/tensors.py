@@ -13,14 +13,13 @@ from pydantic import BaseModel, Field
 
 from service.api.errors import shortened
 from service.api.fields import MAX_TEXTS
+from service.api.head import MAX_DIGITS
 from service.errors import InvalidRequestError
 
 NAME = "text"
 """The name of the only input and of the only output."""
 JSON_LENGTH = "Inference-Header-Content-Length"
 _LENGTH_BYTES = 4
-_MAX_DIGITS = 19
-"""Digits of a length; Python refuses to read numbers of thousands."""
 _Dimension = Annotated[int, Field(ge=0, le=MAX_TEXTS)]
 
 
@@ -91,7 +90,7 @@ def split(request: Request, body: bytes) -> tuple[bytes, bytes]:
     length = request.headers.get(JSON_LENGTH, "")
     if not length:
         return body, b""
-    is_number = length.isascii() and length.isdigit() and len(length) <= _MAX_DIGITS
+    is_number = length.isascii() and length.isdigit() and len(length) <= MAX_DIGITS
     if not is_number or int(length) > len(body):
         raise InvalidRequestError(
             f"Invalid request: {JSON_LENGTH} must be a length of at most {len(body)} bytes, but is "

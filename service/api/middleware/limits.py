@@ -48,6 +48,8 @@ class HeadLimit:
 class BodyLimit:
     """Receives a request's body before the application runs, and refuses one that is too large or too slow.
 
+    The request then waits until it is its turn to begin.
+
     A body of more than `limit` bytes gets 413, whether or not its length was announced; one that takes longer
     than `BODY_SECONDS` gets 408. Bodies stay in memory until their requests end. A body that would raise
     their sum above `total` bytes gets 429, unless it has at most `SMALL_BODY_BYTES`, or there is room once
@@ -64,14 +66,18 @@ class BodyLimit:
         """Serve one request."""
         announced = dict(scope["headers"]).get(b"content-length", b"0")
         size = int(announced[:19]) if announced.isdigit() else 0
-        if refusal := self._refusal_by_size(size, 0):
+        if refusal := self._refusal_by_size(size):
             await _refuse(refusal, scope, receive, send)
             return
         body, client = _Body(), scope.get(client_state.KEY)
         # a time limit costs as much as the rest of this middleware
         read = self._read if client and client.has_sent_all else self._read_in_time
         try:
-            if refusal := await read(body, receive):
+            refusal = await read(body, receive)
+            if client and not refusal:
+                await client.wait_for_turn()
+                refusal = _client_left(body) if client.has_left else None
+            if refusal:
                 await _refuse(refusal, scope, receive, send)
                 return
 
@@ -101,11 +107,10 @@ class BodyLimit:
     async def _read(self, body: "_Body", receive: Receive) -> Refusal | None:
         while True:
             message = await receive()
-            if message["type"] == "http.disconnect":  # for log and metrics only
-                reason = f"the client closed its connection after {body.size} bytes of body"
-                return CLIENT_LEFT, reason, ClientLeftError.code
+            if message["type"] == "http.disconnect":
+                return _client_left(body)
             piece = len(message.get("body", b""))
-            if refusal := self._refusal_by_size(body.size + piece, body.held):
+            if refusal := self._refusal_by_size(body.size + piece, body):
                 return refusal
             body.messages.append(message)
             body.size += piece
@@ -114,8 +119,8 @@ class BodyLimit:
             if not message.get("more_body", False):
                 return None
 
-    def _refusal_by_size(self, size: int, num_counted: int) -> Refusal | None:
-        """Return a refusal if a body of `size` bytes is too large; `held` includes `num_counted` of them."""
+    def _refusal_by_size(self, size: int, body: "_Body | None" = None) -> Refusal | None:
+        """Return a refusal if a body of `size` bytes is too large, some of which may have arrived."""
         if size > self.limit:
             message = (
                 f"Invalid request: the body has at least {size} bytes, the limit is {self.limit}"
@@ -123,7 +128,8 @@ class BodyLimit:
             return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message, "body_too_large"
         if size <= SMALL_BODY_BYTES:
             return None
-        self._make_room(self.held - num_counted + size - self.total)
+        num_counted = body.held if body else 0
+        self._make_room(self.held - num_counted + size - self.total, body)
         num_others = self.held - num_counted
         if num_others + size > self.total:
             message = (
@@ -133,12 +139,13 @@ class BodyLimit:
             return HTTPStatus.TOO_MANY_REQUESTS, message, "bodies_too_large"
         return None
 
-    def _make_room(self, excess: int) -> None:
-        """Give up bodies that arrive slowly, the oldest first, if this makes room for `excess` bytes."""
+    def _make_room(self, excess: int, wanted: "_Body | None") -> None:
+        """Give up others that arrive slowly, the oldest first, if that makes room for `excess` bytes."""
         if excess <= 0:
             return
         now = asyncio.get_running_loop().time()
         slow = list(takewhile(lambda body: now - body.started >= SAFE_SECONDS, self._arriving))
+        slow = [body for body in slow if body is not wanted]
         if sum(body.held for body in slow) < excess:
             return
         for body in slow:
@@ -147,6 +154,12 @@ class BodyLimit:
             excess -= body.held
             self.held, body.held = self.held - body.held, 0
             self._arriving.pop(body).reschedule(now)
+
+
+def _client_left(body: "_Body") -> Refusal:
+    """Return a refusal for log and metrics only."""
+    reason = f"the client closed its connection after {body.size} bytes of body"
+    return CLIENT_LEFT, reason, ClientLeftError.code
 
 
 async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from service.api import connection
+from service.api import client_state, connection
 from service.api.connections import Connections
 from service.api.middleware.early import EarlyRefusal
 
@@ -59,6 +59,7 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
     while more:
         message = await receive()
         body, more = body + message.get("body", b""), message.get("more_body", False)
+    await scope[client_state.KEY].wait_for_turn()
     await asyncio.sleep(SLOW_SECONDS if scope["path"] == "/slow" else 0)
     fields = [(b"content-length", b"%d" % (len(body) + 2))]
     await send({"type": "http.response.start", "status": 200, "headers": fields})

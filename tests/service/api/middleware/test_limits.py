@@ -6,6 +6,8 @@ import pytest
 from fastapi.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
+from service.api import client_state
+from service.api.client_state import ClientState
 from service.api.middleware import limits
 from service.app import create_app
 from service.settings import Settings
@@ -139,6 +141,43 @@ def test_bodies_that_stand_still_make_room_for_others(monkeypatch: pytest.Monkey
             one.cancel()
         await asyncio.gather(*still, return_exceptions=True)
         assert limited.held == 0
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_a_complete_body_that_waits_for_its_turn_is_not_slow(
+    monkeypatch: pytest.MonkeyPatch, leaves: bool
+) -> None:
+    monkeypatch.setattr(limits, "BODY_SECONDS", 0.05)
+    monkeypatch.setattr(limits, "SAFE_SECONDS", 0.0)
+    begun: list[Scope] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        begun.append(scope)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def run() -> None:
+        may_begin = asyncio.Event()
+
+        async def turn() -> float:
+            await may_begin.wait()
+            return 1.5
+
+        limited = limits.BodyLimit(app, 50_000, total=60_000)
+        client = ClientState(turn)
+        waiting = asyncio.create_task(ask(limited, {client_state.KEY: client}, 40_000))
+        await until(lambda: limited.held == 40_000)
+        assert (await ask(limited, {}, 40_000))[0] == 429, "there is no room"
+        await asyncio.sleep(0.1)
+        assert not begun
+        if leaves:
+            client.leave()
+        may_begin.set()
+        assert (await waiting)[0] == (499 if leaves else 200)
+        assert client.seconds_in_line == 1.5
+        assert len(begun) == (not leaves)
 
     asyncio.run(run())
 
