@@ -9,10 +9,14 @@
 """
 
 import asyncio
+import ctypes
 import logging
 import signal
 import socket
+import struct
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from types import FrameType
 
@@ -31,6 +35,8 @@ ARRIVAL_SECONDS = 2.0
 """When the service stops, the time in which incomplete requests may still arrive, to be refused with 503."""
 BEGIN_SECONDS = 0.2
 """Time in which requests on the connections accepted last are read, and in which the last in line begin."""
+_SO_ATTACH_FILTER, _RETURN = 26, 6
+"""Linux's socket option for a packet filter, and the instruction of one that passes so many bytes: none."""
 CUT_OFF_SECONDS = 2.0
 """Time for cancelled requests to send their error."""
 
@@ -118,7 +124,10 @@ class Server(uvicorn.Server):
         accepted = []
         for listener in listeners:
             with listener:
-                listener.listen(0)  # the kernel queues no new connections
+                _drop_new(listener)
+                listener.listen(
+                    0
+                )  # if packets cannot be dropped: the kernel queues hardly any connections
                 while (connected := _accepted(listener)) is not None:
                     accepted.append(connected)
         for connected in accepted:
@@ -155,6 +164,19 @@ class Server(uvicorn.Server):
     def _all_are_received(self) -> bool:
         connections: Sequence[Connection] = list(self.server_state.connections)  # type: ignore[arg-type]
         return not any(connection.awaits_request for connection in connections)
+
+
+def _drop_new(listener: socket.socket) -> None:
+    """Drop packets that would open connections: one opened after the last is accepted would be reset.
+
+    Their clients send them again after a second, and are refused then. Only Linux can do this.
+    """
+    if sys.platform != "linux":
+        return
+    drop_all = ctypes.create_string_buffer(struct.pack("=HBBI", _RETURN, 0, 0, 0))
+    program = struct.pack("HP", 1, ctypes.addressof(drop_all))
+    with suppress(OSError):
+        listener.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, program)
 
 
 def _accepted(listener: socket.socket) -> socket.socket | None:
