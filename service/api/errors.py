@@ -23,6 +23,8 @@ ERROR_CODE = "error_code"
 """The key in a request's scope for the code of its first error, which is logged and counted."""
 SENT_STATUS = "sent_status"
 """The key in a request's scope for the status that the connection sent instead of the application's."""
+INTERNAL_ERROR = "internal error", "internal_error"
+"""Message and code for an unexpected exception, which tell the client no details."""
 CLIENT_LEFT = 499
 """Status for logs and metrics only, as in nginx: the client is no longer connected."""
 STATUSES: dict[type[errors.AttendantError], int] = {
@@ -159,9 +161,9 @@ def install(app: FastAPI) -> None:
 
 
 def internal_error(scope: Scope) -> ErrorAnswer:
-    """Return the answer for an unexpected exception, which tells the client no details."""
+    """Return the answer for an unexpected exception."""
     status = HTTPStatus.INTERNAL_SERVER_ERROR
-    response = answer(status, "internal error", "internal_error", path=scope["path"])
+    response = answer(status, *INTERNAL_ERROR, path=scope["path"])
     return identified(response, scope)
 
 

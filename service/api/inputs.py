@@ -16,6 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from starlette.requests import ClientDisconnect
 
+from service.api import client_state
 from service.api.errors import shortened
 from service.api.forms import Fields, multipart, urlencoded
 from service.api.media import check_charset, check_coding, field_of, parse_value
@@ -80,13 +81,13 @@ def parse(model: type[Model], fields: dict[str, Any]) -> Model:
         raise RequestValidationError(error.errors()) from None
 
 
-async def json_fields(body: bytes) -> Fields:
+async def json_fields(request: Request, body: bytes) -> Fields:
     """Return the fields of a body that is a JSON object.
 
     Raises:
         InvalidRequestError: the body is not a JSON object, or has a field more than once.
     """
-    fields = await _parsed(body, lambda: _json_object(_decode(body)))
+    fields = await _parsed(request, body, lambda: _json_object(_decode(body)))
     fields.check()
     return fields
 
@@ -112,15 +113,18 @@ async def body_of(request: Request) -> bytes:
 async def _body_fields(request: Request, text: str) -> Fields:
     """Return the fields of the body."""
     kind, body = field_of(request.scope, b"content-type"), await body_of(request)
-    return await _parsed(body, lambda: _fields(kind, body, text))
+    return await _parsed(request, body, lambda: _fields(kind, body, text))
 
 
-async def _parsed(body: bytes, parse: Callable[[], Fields]) -> Fields:
+async def _parsed(request: Request, body: bytes, parse: Callable[[], Fields]) -> Fields:
     """Return the result of `parse`, which runs in a thread if the body is large."""
     if len(body) <= PARSED_ON_LOOP_BYTES:
         return parse()
+    loop, client = asyncio.get_running_loop(), request.scope.get(client_state.KEY)
+    started = loop.time()
     async with _QUEUE.turn(len(body)):
-        loop = asyncio.get_running_loop()
+        if client is not None:
+            client.seconds_in_line += loop.time() - started
         return await loop.run_in_executor(PARSER, watched, "the parser of requests", parse)
 
 

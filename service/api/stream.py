@@ -9,7 +9,7 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Send
 
 from service.api.dependencies import unless_client_leaves
-from service.api.errors import ERROR_CODE
+from service.api.errors import ERROR_CODE, INTERNAL_ERROR
 from service.errors import AttendantError
 from service.translation.types import Done, Event, Translation
 
@@ -81,6 +81,9 @@ async def _written(
     except AttendantError as error:
         request.scope.setdefault(ERROR_CODE, error.code)
         yield error_event(error.client_message, error.code)
+    except Exception:
+        yield error_event(*INTERNAL_ERROR)
+        raise
 
 
 def error_event(message: str, code: str) -> str:

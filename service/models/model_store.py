@@ -4,6 +4,7 @@ import gc
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import Enum, auto
@@ -166,6 +167,8 @@ class ModelStore:
         previous, self.current = self.current, None
         if has_ended:
             self._changing.release()
+        elif can_wait:
+            logger.critical("the models are still being loaded after %g s", seconds)
         if previous is not None:
             closed &= self._finish(previous, 0.0) and has_ended
         is_first_load = previous is None and not has_ended
@@ -221,13 +224,17 @@ class ModelStore:
         return self.current.pooled if self.current else ()
 
     def _log_models(self, models: ModelSet) -> None:
-        """Log which models are served, and a pivot that they do not have, unless it is the default."""
+        """Log which models are served, and settings and names that have no effect."""
         for model in models.models:
             manifest = model.bundle.manifest
             count = len(manifest.directions)
             unit = "direction" if count == 1 else "directions"
             message = "%s is ready: %d %s, %s, %s"
             logger.info(message, manifest.name, count, unit, model.precision, model.provider)
+        names = Counter(model.bundle.manifest.name for model in models.described)
+        for name, count in names.items():
+            if count > 1:
+                logger.warning("%d models are named %s: only the first has this name", count, name)
         settings = self.settings
         chosen = settings.pivot if "pivot" in settings.model_fields_set else ""
         if chosen and not models.language_routes.has_pivot:
@@ -246,6 +253,7 @@ class ModelStore:
         if self._folder is not None:
             gone = [model for model in replaced.pooled if model not in self._pooled]
             self._folder.pool.remove(gone)
+            self._folder.pool.wait_until_unloaded(gone)
         del replaced
         gc.collect()
         trim()

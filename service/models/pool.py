@@ -132,6 +132,11 @@ class ModelPool:
                 model.is_removed = True
             self._changed.notify_all()
 
+    def wait_until_unloaded(self, models: Sequence[PooledModel]) -> None:
+        """Wait until removed models are unloaded, or the pool is closed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_closing or not any(map(_is_needed, models)))
+
     def close(self) -> bool:
         """Unload all models, even those in use; return whether all threads ended in time."""
         with self._changed:
@@ -162,6 +167,7 @@ class ModelPool:
     def _next(self) -> PooledModel | None:
         """Wait until there may be something to do; return the model to be loaded next, if there is one."""
         with self._changed:
+            self._changed.notify_all()  # of what the last turn has done
             removed = self._unused(lambda model: model.is_removed)
             if not (self._queue or removed or self._is_closing):
                 must_check = self._loaded and (self._max_bytes or self._idle_seconds)
@@ -333,6 +339,11 @@ class ModelPool:
         if not loaded.close():
             self.has_hung = True
             logger.critical("a thread of %s hangs", name)
+
+
+def _is_needed(model: PooledModel) -> bool:
+    """Check whether a model is loaded, or has to be. The caller holds the pool's lock."""
+    return model.loaded is not None or model.is_leaving or bool(model.waiting)
 
 
 def _is_awaited(model: PooledModel) -> bool:

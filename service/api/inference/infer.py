@@ -138,7 +138,7 @@ async def infer_version(name: ModelName, version: ModelVersion, request: Request
 async def _read_request(request: Request) -> tuple[InferRequest, bytes]:
     """Read the request, and the bytes after its JSON."""
     head, binary = split(request, await body_of(request))
-    fields = _without_nulls(await json_fields(head))
+    fields = _without_nulls(await json_fields(request, head))
     inputs = fields.get("inputs")
     if not isinstance(inputs, list) or len(inputs) != 1 or not isinstance(inputs[0], dict):
         raise InvalidRequestError(

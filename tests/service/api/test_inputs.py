@@ -1,16 +1,19 @@
 """Bodies of every type, and queries."""
 
 import asyncio
+import json
 import sys
 import threading
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from fastapi import Request
 from fastapi.testclient import TestClient
 from pydantic import BaseModel, ValidationError
 
-from service.api import inputs
+from service.api import client_state, inputs
+from service.api.client_state import ClientState
 from service.api.deepl import schemas as deepl
 from service.api.forms import urlencoded
 from service.api.inference import infer
@@ -115,9 +118,24 @@ def test_forms_with_too_many_fields_or_without_text_are_refused(
 
 def test_a_body_of_many_objects_takes_little_memory() -> None:
     body = '{"q":"Hund","source":"de","target":"en","x":[' + ",".join(["{}"] * 100_000) + "]}"
-    fields = asyncio.run(inputs.json_fields(body.encode()))
+    fields = asyncio.run(inputs.json_fields(Request({"type": "http"}), body.encode()))
     assert {type(one) for one in fields["x"]} == {dict}
     assert sys.getsizeof(fields["x"][0]) <= 64
+
+
+def test_the_wait_for_the_parser_counts_for_the_deadline() -> None:
+    async def run() -> float:
+        client = ClientState()
+        request = Request({"type": "http", client_state.KEY: client})
+        async with inputs._QUEUE.turn(1):
+            body = json.dumps({"q": "a" * inputs.PARSED_ON_LOOP_BYTES}).encode()
+            fields = asyncio.create_task(inputs.json_fields(request, body))
+            await asyncio.sleep(0.05)
+            assert not fields.done()
+        await fields
+        return client.seconds_in_line
+
+    assert asyncio.run(run()) >= 0.04
 
 
 def test_a_large_body_is_parsed_outside_the_event_loop(client: TestClient) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from typing import Any
 from unittest.mock import Mock
 
@@ -20,7 +21,6 @@ from service.metrics import Metrics
 from service.text.run import Run
 from service.text.sentence import Sentence
 from service.translation.types import Event, SentenceResult, TranslatedSentence
-from tests.service.api.asgi import ask
 
 STREAM = {"accept": "text/event-stream"}
 TEXTS = ["Der alte Hund schläft. Das gute Kind wartet.", "42", "Die alte Frau fällt dort."]
@@ -50,27 +50,45 @@ def test_a_stream_has_every_sentence_once_and_then_the_whole(client: TestClient)
     assert whole == client.post("/translate", json=body).json()
 
 
-def test_an_error_at_the_end_of_a_stream_is_counted() -> None:
+@pytest.mark.parametrize(
+    ("failure", "message", "code"),
+    [
+        (DeadlineExceededError("not finished"), "not finished", "deadline_exceeded"),
+        (KeyError("/a/path"), "internal error", "internal_error"),
+    ],
+)
+def test_an_error_at_the_end_of_a_stream_is_told_and_counted(
+    failure: Exception, message: str, code: str
+) -> None:
     metrics = Metrics()
     sentence = TranslatedSentence(Sentence("Hund", stages=(Run("Hund"),)), ("dog",), (-1.0,))
+    sent = b""
 
-    async def events() -> AsyncGenerator[Event, None]:
+    async def failing() -> AsyncGenerator[Event, None]:
         yield SentenceResult(0, 0, sentence)
-        raise DeadlineExceededError("not finished")
+        raise failure
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        response = await streamed(Request(scope), events(), Mock())
+        response = await streamed(Request(scope), failing(), Mock())
         await response(scope, receive, send)
 
     async def stay() -> Message:
         await asyncio.sleep(60)
         raise AssertionError("the stream did not end")
 
-    asked = ask(RequestContext(app, metrics), {"path": "/translate"}, receive=stay)
-    status, _ = asyncio.run(asked)
-    labels = {"reason": "deadline_exceeded"}
-    assert status == 200
-    assert metrics.registry.get_sample_value("attendant_errors_total", labels) == 1
+    async def send(message: Message) -> None:
+        nonlocal sent
+        sent += message.get("body", b"")
+
+    async def run() -> None:
+        scope = {"type": "http", "method": "POST", "path": "/translate", "headers": []}
+        # what nobody expects is logged by the connection
+        with suppress(KeyError):
+            await RequestContext(app, metrics)(scope, stay, send)
+
+    asyncio.run(run())
+    assert events(sent.decode())[-1] == ("error", {"error": message, "code": code})
+    assert metrics.registry.get_sample_value("attendant_errors_total", {"reason": code}) == 1
 
 
 @pytest.mark.parametrize("headers", [STREAM, {}])

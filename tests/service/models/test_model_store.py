@@ -183,3 +183,55 @@ def test_a_reload_waits_until_the_models_replaced_before_have_finished(
     wait_until(lambda: [one.is_alive for one in sets] == [False, False, True])
     assert loads.count == 3
     store.stop()
+
+
+def test_a_reload_waits_until_the_models_of_the_folder_replaced_before_are_unloaded(
+    loads: Loads, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(model_store, "GRACE_SECONDS", 0.0)
+    shutil.copytree(TINY_BUNDLE, tmp_path / "models" / "a")
+    loads.may_end.set()
+    settings = Settings(bundles=tmp_path / "models", preload=("all",), device="cpu")
+    store = ModelStore(settings, Metrics(), drain_seconds=0.0)
+    [old] = store.load().pooled
+    used = old.pool.ask(old)
+    (tmp_path / "models" / "a").rename(tmp_path / "models" / "b")
+    [new] = store.load().pooled
+    with ThreadPoolExecutor(1) as threads:
+        third = threads.submit(store.load)
+        with pytest.raises(TimeoutError):
+            third.result(0.5)
+        assert (old.state, new.state) == ("loaded", "loaded")
+        old.pool.give_back(old, used)
+        third.result(60)
+    assert (old.state, new.state) == ("unloaded", "loaded")
+    store.stop()
+
+
+def test_models_of_one_name_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for name in ("a", "b"):
+        shutil.copytree(TINY_BUNDLE, tmp_path / name)
+    store = ModelStore(Settings(bundles=tmp_path, device="cpu"), Metrics())
+    with caplog.at_level(logging.WARNING, "service.models.model_store"):
+        store.load()
+    store.stop()
+    assert caplog.messages == ["2 models are named tiny: only the first has this name"]
+
+
+def test_a_stop_during_a_reload_that_does_not_end_is_told(
+    loads: Loads, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(model_store, "GRACE_SECONDS", 0.0)
+    loads.may_end.set()
+    settings = Settings(bundle=(TINY_BUNDLE,), device="cpu")
+    store = ModelStore(settings, Metrics(), drain_seconds=0.05)
+    store.load()
+    loads.may_end.clear()
+    with ThreadPoolExecutor(1) as threads:
+        reload = threads.submit(store.load)
+        wait_until(lambda: loads.count == 2)
+        store.stop()
+        loads.may_end.set()
+        assert isinstance(reload.exception(60), NotReadyError)
+    assert store.has_hung
+    assert "the models are still being loaded after 0.05 s" in caplog.messages

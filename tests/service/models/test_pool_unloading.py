@@ -60,6 +60,38 @@ def test_a_removed_model_in_use_does_not_delay_others(machine: Machine, pooled: 
     wait_until(lambda: machine.loaded == ["b"])
 
 
+def test_one_can_wait_until_a_removed_model_is_unloaded(machine: Machine, pooled: Pooled) -> None:
+    pool, [model] = pooled(["a"])
+
+    async def run() -> None:
+        async with model.lease(10):
+            pool.remove([model])
+            waiting = asyncio.ensure_future(asyncio.to_thread(pool.wait_until_unloaded, [model]))
+            await asyncio.sleep(0.05)
+            assert not waiting.done()
+            asked = pool.ask(model)
+        await asyncio.sleep(0.05)
+        assert not waiting.done(), "another request uses it"
+        pool.give_back(model, asked)
+        await waiting
+        assert machine.loaded == []
+
+    asyncio.run(run())
+
+
+def test_closing_a_pool_ends_the_wait_for_a_removed_model(pooled: Pooled) -> None:
+    pool, [model] = pooled(["a"])
+
+    async def run() -> None:
+        async with model.lease(10):
+            pool.remove([model])
+            waiting = asyncio.ensure_future(asyncio.to_thread(pool.wait_until_unloaded, [model]))
+            assert await asyncio.to_thread(pool.close)
+            await waiting
+
+    asyncio.run(run())
+
+
 def test_close_fails_waiting_requests(machine: Machine, pooled: Pooled) -> None:
     pool, [a, b] = pooled(["a", "b"], max_bytes=SIZE)
 
