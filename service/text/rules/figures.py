@@ -41,7 +41,8 @@ _FIGURE = rf"""
     (?: [ ]?[x×][ ]?(?=\p{{Nd}}) {_WORD} {_JOINED} )*+  # 30 x 40
 """
 _PHONE = r"""
-    (?<![\w.,]) (?:\+|0)\p{Nd}{1,5}+
+    [+0] (?<! (?: [\w.,] | \p{Nd}-*[ \u00a0]? ) . )  # not within a row: each row is read once
+    \p{Nd}{1,5}+
     (?: [ \u00a0]\p{Nd}[\p{Nd}-]*+ )++
     (?! [\w.,:/]\p{Nd} )
 """
