@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from service.api import admin, docs, errors, health, inputs, page, tracing, watch
+from service import watch
+from service.api import admin, docs, errors, health, inputs, page, tracing
 from service.api.access import Gate
 from service.api.deepl import languages as deepl_languages
 from service.api.deepl import routes as deepl
@@ -28,6 +29,7 @@ from service.api.middleware.targets import Targets
 from service.api.native import routes as native
 from service.errors import AttendantError, reason
 from service.metrics import Metrics
+from service.models import language_detection
 from service.models.model_store import ModelStore
 from service.settings import Settings
 from service.threads import Threads
@@ -57,7 +59,7 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
     store = ModelStore(settings, metrics, settings.drain_seconds)
     metrics.watch(lambda: store.current)
     threads = Threads(NUM_THREADS, "service")
-    for pool in (threads, inputs.PARSER):
+    for pool in (threads, inputs.PARSER, language_detection.THREAD):
         pool.start()
 
     @asynccontextmanager

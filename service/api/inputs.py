@@ -20,10 +20,10 @@ from service.api import client_state
 from service.api.errors import shortened
 from service.api.forms import Fields, multipart, urlencoded
 from service.api.media import check_charset, check_coding, field_of, parse_value
-from service.api.watch import watched
 from service.errors import InvalidRequestError
 from service.fair_queue import FairQueue
 from service.threads import Threads
+from service.watch import watched
 
 JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "text/plain"
 MULTIPART = "multipart/form-data"

@@ -61,6 +61,8 @@ class LanguageRoutes:
             for source, direct_targets in sorted(targets.items())
         }
         """The sorted targets of each source, by sorted source."""
+        self.sources = list(self.languages)
+        self.targets = sorted({target for targets in self.languages.values() for target in targets})
 
     @property
     def has_pivot(self) -> bool:

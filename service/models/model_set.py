@@ -1,45 +1,27 @@
 """A set of models that are served together. Chooses the model for each text."""
 
-import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 
 from service.errors import (
     DeadlineExceededError,
     InvalidRequestError,
-    MissingParameterError,
     TextTooLongError,
 )
-from service.errors import UnsupportedLanguageError as Unsupported
-from service.fair_queue import FairQueue
 from service.models.language_routes import LanguageRoutes, translate_along
 from service.models.loading import ServedModel
 from service.models.pooled_model import PooledModel
-from service.text.detector import Detection, Detector
-from service.text.languages import lookup, lookup_source
+from service.models.text_routes import TextRoutes
+from service.text.detector import Detection
 from service.text.surrogates import unpaired_surrogate
-from service.translation.effort import effort_of
 from service.translation.options import TranslationOptions
 from service.translation.streaming import OnSentence, streamed, together
 from service.translation.types import Event, SentenceResult, Translation
 
-AUTO = "auto"
 POLL_SECONDS = 0.01
-MOST_LISTED = 20
-"""Number of languages up to which an error lists them all."""
-DETECTED_AT_ONCE = 16
-"""Number of texts whose language is detected in one turn of the event loop: about 1 to 10 ms."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Route:
-    """How one text is translated."""
-
-    codes: tuple[str, str] | None
-    """Source and target language; None if the text is in the target language already."""
-    detected: Detection | None
 
 
 class _Active:
@@ -82,9 +64,8 @@ class ModelSet:
         self.language_routes = LanguageRoutes(self.described, pivot)
         self.languages = self.language_routes.languages
         """The sorted targets of each source, by sorted source."""
-        self.sources = list(self.languages)
-        self.targets = sorted({target for targets in self.languages.values() for target in targets})
-        self.detector, self._detection = Detector(self.sources), FairQueue()
+        self.sources, self.targets = self.language_routes.sources, self.language_routes.targets
+        self._text_routes = TextRoutes(self.language_routes)
         self._parts: dict[str, ModelSet] = {}
 
     @property
@@ -193,8 +174,9 @@ class ModelSet:
             RefusedError, AbandonedError, EngineError: see `service.errors`.
         """
         self._check(texts, options.target_prefix)
-        with self.active:
-            routes = await self._routes(texts, source, target, options)
+        deadline = time.monotonic() + timeout
+        with self.active, _naming(timeout):
+            routes = await self._text_routes.find(texts, source, target, options, timeout)
             indices_by_codes: dict[tuple[str, str], list[int]] = {}
             results: dict[int, Translation] = {}
             for index, route in enumerate(routes):
@@ -203,7 +185,7 @@ class ModelSet:
                 else:
                     indices_by_codes.setdefault(route.codes, []).append(index)
             parts = [
-                self._in_one_direction(codes, texts, indices, options, timeout, on_sentence)
+                self._in_one_direction(codes, texts, indices, options, deadline, on_sentence)
                 for codes, indices in indices_by_codes.items()
             ]
             for translations in await together(parts):
@@ -212,6 +194,18 @@ class ModelSet:
             replace(results[index], detected=route.detected) if route.detected else results[index]
             for index, route in enumerate(routes)
         ]
+
+    async def detect(self, text: str, timeout: float) -> list[Detection]:
+        """Return the languages that a text may be in, likeliest first.
+
+        Raises:
+            InvalidRequestError: the text exceeds the limit, or has an unpaired surrogate.
+            DeadlineExceededError: this took `timeout` seconds.
+        """
+        self._check([text], "")
+        with _naming(timeout):
+            [guesses] = await self._text_routes.detection.detect([text], timeout)
+        return guesses
 
     def stream(
         self,
@@ -253,7 +247,7 @@ class ModelSet:
         texts: Sequence[str],
         indices: Sequence[int],
         options: TranslationOptions,
-        timeout: float,
+        deadline: float,
         on_sentence: OnSentence | None,
     ) -> dict[int, Translation]:
         """Translate the texts at `indices`, which all have the same direction; return them by index."""
@@ -265,81 +259,15 @@ class ModelSet:
         hops = self.language_routes.find(*codes) or ()
         own_texts = [texts[index] for index in indices]
         report_all = report if on_sentence is not None else None
-        try:
-            translations = await translate_along(hops, own_texts, options, timeout, report_all)
-        except DeadlineExceededError as error:
-            # its message names the time left when its part began
-            raise DeadlineExceededError(
-                f"not finished within the deadline of {timeout:g} s"
-            ) from error
+        seconds_left = max(0.0, deadline - time.monotonic())
+        translations = await translate_along(hops, own_texts, options, seconds_left, report_all)
         return dict(zip(indices, translations, strict=True))
 
-    async def _routes(
-        self,
-        texts: Sequence[str],
-        source: str | None,
-        target: str | None,
-        options: TranslationOptions,
-    ) -> list[_Route]:
-        """Return the route of every text; detecting many languages leaves time for other tasks.
 
-        Raises:
-            UnsupportedLanguageError: no model translates between the languages.
-            MissingParameterError: `target` is None, and there are several targets.
-        """
-        source = _known(source, [*self.sources, AUTO], lookup_source)
-        target = _known(target, self.targets, lookup)
-        if source is None:
-            source = self.sources[0] if len(self.sources) == 1 else AUTO
-        if target is None:
-            candidates = self.targets if source == AUTO else self.languages[source]
-            if len(candidates) > 1:
-                raise MissingParameterError("Invalid request: missing target parameter")
-            target = candidates[0]
-        if source == target:
-            return [_Route(None, None)] * len(texts)
-        if source != AUTO:
-            if self.language_routes.find(source, target) is None:
-                raise _unsupported(f"{source} to {target}", self.languages[source])
-            return [_Route((source, target), None)] * len(texts)
-        routes = []
-        for first in range(0, len(texts), DETECTED_AT_ONCE):
-            some = texts[first : first + DETECTED_AT_ONCE]
-            async with self._detection.turn(effort_of(some)):
-                routes += [self._detected(text, target, options) for text in some]
-                if first + DETECTED_AT_ONCE < len(texts):
-                    await asyncio.sleep(0)  # so that one request has its turn in a turn of the loop
-        return routes
-
-    def _detected(self, text: str, target: str, options: TranslationOptions) -> _Route:
-        """Return the route from the likeliest language that is `target` or is translated into it.
-
-        Raises:
-            UnsupportedLanguageError: no language that the text may be in is.
-        """
-        for guess in self.detector.detect(text, options.format, options.ignored_tags):
-            if guess.language == target:
-                return _Route(None, guess)
-            if self.language_routes.find(guess.language, target):
-                return _Route((guess.language, target), guess)
-        raise Unsupported(f"{AUTO} to {target} is not supported")
-
-
-def _known(
-    code: str | None, codes: Sequence[str], find: Callable[[str, Sequence[str]], str | None]
-) -> str | None:
-    """Return the member of `codes` that `code` stands for, or None if `code` is None.
-
-    Raises:
-        UnsupportedLanguageError: no member matches.
-    """
-    member = None if code is None else find(code, codes)
-    if code is not None and member is None:
-        raise _unsupported(code, codes)
-    return member
-
-
-def _unsupported(languages: str, supported: Sequence[str]) -> Unsupported:
-    """Return the error for a language or a direction, which lists the supported codes if there are few."""
-    listed = supported if len(supported) <= MOST_LISTED else ()
-    return Unsupported(f"{languages} is not supported", listed)
+@contextmanager
+def _naming(timeout: float) -> Iterator[None]:
+    """Name the request's whole time limit in errors: a part only knows what was left when it began."""
+    try:
+        yield
+    except DeadlineExceededError as error:
+        raise DeadlineExceededError(f"not finished within the deadline of {timeout:g} s") from error

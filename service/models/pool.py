@@ -135,7 +135,9 @@ class ModelPool:
     def wait_until_unloaded(self, models: Sequence[PooledModel]) -> None:
         """Wait until removed models are unloaded, or the pool is closed."""
         with self._changed:
-            self._changed.wait_for(lambda: self._is_closing or not any(map(_is_needed, models)))
+            self._changed.wait_for(
+                lambda: self._is_closing or not any(model.is_needed for model in models)
+            )
 
     def close(self) -> bool:
         """Unload all models, even those in use; return whether all threads ended in time."""
@@ -167,7 +169,7 @@ class ModelPool:
     def _next(self) -> PooledModel | None:
         """Wait until there may be something to do; return the model to be loaded next, if there is one."""
         with self._changed:
-            self._changed.notify_all()  # of what the last turn has done
+            self._changed.notify_all()  # of the last turn
             removed = self._unused(lambda model: model.is_removed)
             if not (self._queue or removed or self._is_closing):
                 must_check = self._loaded and (self._max_bytes or self._idle_seconds)
@@ -269,7 +271,7 @@ class ModelPool:
                 oldest = self._oldest_unused()
                 if oldest is None and wanted is not None and self._loaded:
                     oldest = self._first_free(wanted)
-                if wanted is not None and not _is_awaited(wanted):
+                if wanted is not None and not wanted.is_awaited:
                     wanted.waiting.clear()  # under this lock, so that the next request enqueues it again
                     return False
                 if oldest is None or self._is_closing:
@@ -294,9 +296,9 @@ class ModelPool:
         candidate = min(self._loaded, key=_USED_AT)
         candidate.is_leaving = True
         self._changed.wait_for(
-            lambda: self._is_closing or self._oldest_unused() or not _is_awaited(wanted)
+            lambda: self._is_closing or self._oldest_unused() or not wanted.is_awaited
         )
-        unused = self._oldest_unused() if _is_awaited(wanted) else None
+        unused = self._oldest_unused() if wanted.is_awaited else None
         if candidate is not unused:
             candidate.is_leaving = False
             waiting, candidate.waiting = candidate.waiting, []
@@ -339,13 +341,3 @@ class ModelPool:
         if not loaded.close():
             self.has_hung = True
             logger.critical("a thread of %s hangs", name)
-
-
-def _is_needed(model: PooledModel) -> bool:
-    """Check whether a model is loaded, or has to be. The caller holds the pool's lock."""
-    return model.loaded is not None or model.is_leaving or bool(model.waiting)
-
-
-def _is_awaited(model: PooledModel) -> bool:
-    """Check whether a request waits for a model. The caller holds the pool's lock."""
-    return not all(future.cancelled() for future in model.waiting)

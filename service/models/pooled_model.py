@@ -46,6 +46,16 @@ class PooledModel:
             return "loaded"
         return "failed" if self.failure else "unloaded"
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether a request waits for the model. To be read while holding the pool's lock."""
+        return not all(future.cancelled() for future in self.waiting)
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether the model is loaded, or has to be. To be read while holding the pool's lock."""
+        return self.loaded is not None or self.is_leaving or bool(self.waiting)
+
     @asynccontextmanager
     async def lease(self, timeout: float) -> AsyncIterator[ServedModel]:
         """Load the model if necessary, and keep it loaded during the `async with` block.

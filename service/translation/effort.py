@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 
+EFFORT_ON_LOOP = 500
+"""Beyond this, texts are read and reassembled on another thread, as that takes milliseconds."""
 EFFORT_A_TEXT, EFFORT_A_MARK = 50, 16
 """The effort for each text, and for each mark: what is no letter, digit or space. A character counts as one.
 

@@ -24,7 +24,7 @@ from service.threads import Threads
 from service.translation.aligner import Aligner
 from service.translation.backlog import Backlog
 from service.translation.decoding import SearchPolicy, decoding_options
-from service.translation.effort import effort_of
+from service.translation.effort import EFFORT_ON_LOOP, effort_of
 from service.translation.offload import Check, run_in_thread, timed
 from service.translation.options import TranslationOptions
 from service.translation.preparation import Preparation, SizeLimit, Task
@@ -42,8 +42,6 @@ from service.translation.unknown_words import UnknownWords
 Outcome = Literal["ok", "rejected", "cancelled", "expired", "error"]
 Result = TypeVar("Result")
 
-EFFORT_ON_LOOP = 500
-"""Beyond this, texts are split, tokenized and reassembled on another thread, which takes milliseconds."""
 FIRST_PIPELINES, MAX_PIPELINES = 16, 1_000
 """Number of directions whose rules are built at the start, and whose rules are cached."""
 MAX_PREPARATIONS = 100

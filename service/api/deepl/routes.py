@@ -39,7 +39,7 @@ from service.errors import (
     MissingParameterError,
     UnsupportedLanguageError,
 )
-from service.models.model_set import AUTO
+from service.models.text_routes import AUTO
 from service.text import languages
 from service.translation.options import TranslationOptions
 from service.translation.types import Translation

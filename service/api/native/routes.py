@@ -34,13 +34,13 @@ from service.api.native.schemas import (
     Via,
 )
 from service.api.stream import EVENT_STREAM, streamed
-from service.api.watch import watched
 from service.engine.types import FinishReason
 from service.errors import AccessError
 from service.models.model_set import ModelSet
 from service.text import languages
 from service.threads import Threads
 from service.translation.types import PivotedSentence, TranslatedSentence, Translation
+from service.watch import watched
 
 router = APIRouter(tags=["translation"])
 translating = APIRouter(tags=["translation"], route_class=PlainRoute)
@@ -88,7 +88,8 @@ async def detect(
 ) -> list[DetectedLanguage]:
     """Detect which of the loaded languages a text is in: the best guess, then other likely ones."""
     body = parse(DetectRequest, await fields_of(request, service.gate.enter))
-    best, *others = models.detector.detect(body.text)
+    timeout = seconds_left(request, service.settings.request_timeout_seconds)
+    best, *others = await unless_client_leaves(request, models.detect(body.text, timeout))
     return [
         DetectedLanguage(confidence=guess.confidence, language=guess.language)
         for guess in (best, *(guess for guess in others if guess.confidence >= MIN_CONFIDENCE))

@@ -13,12 +13,12 @@ from prometheus_client import Counter
 from service.engine.types import Floats
 from service.errors import DeadlineExceededError, LimitExceededError, QueueFullError
 from service.metrics import Metrics
-from service.models.model_set import DETECTED_AT_ONCE, ModelSet
+from service.models.model_set import ModelSet
 from service.settings import Settings
 from service.translation.aligner import Aligner
+from service.translation.effort import EFFORT_ON_LOOP
 from service.translation.options import TranslationOptions
 from service.translation.sentence_translator import SentenceTranslator
-from service.translation.translator import EFFORT_ON_LOOP
 from service.translation.types import TranslatedSentence
 from tests import toy
 from tests.service.translating import OPTIONS, TEXTS, outcomes, start, translate
@@ -132,39 +132,6 @@ def test_a_sentence_whose_source_is_copied_says_why(
     [found] = asyncio.run(models.translate([text], "de", "en", OPTIONS, 60))
     assert (found.text, found.sentences[0].recovery) == (text, "copied")
     assert found.sentences[0].problem.startswith("no translation was found that keeps all")
-
-
-def test_detecting_many_languages_does_not_block_the_event_loop(models: ModelSet) -> None:
-    texts = ["The old woman waits."] * (20 * DETECTED_AT_ONCE)
-
-    async def turns_of_others() -> int:
-        work = asyncio.create_task(models.translate(texts, "auto", "en", OPTIONS, 60))
-        turns = 0
-        while not work.done():
-            turns += 1
-            await asyncio.sleep(0)
-        assert [translation.text for translation in work.result()] == texts
-        return turns
-
-    assert asyncio.run(turns_of_others()) >= 20
-
-
-def test_the_detection_of_few_texts_does_not_wait_for_that_of_many(models: ModelSet) -> None:
-    many = ["The old woman waits."] * (20 * DETECTED_AT_ONCE)
-
-    async def translate_all() -> list[str]:
-        order: list[str] = []
-
-        async def translated(name: str, texts: list[str]) -> None:
-            await models.translate(texts, "auto", "en", OPTIONS, 60)
-            order.append(name)
-
-        tasks = [asyncio.create_task(translated("many", many)) for _ in range(5)]
-        tasks.append(asyncio.create_task(translated("few", many[:1])))
-        await asyncio.gather(*tasks)
-        return order
-
-    assert asyncio.run(translate_all())[0] == "few"
 
 
 def test_a_cancelled_request_leaves_no_sentence_running(models: ModelSet, metrics: Metrics) -> None:
