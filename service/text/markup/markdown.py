@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import groupby, pairwise
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
@@ -21,12 +21,7 @@ from service.text.rules.placeholders import CODE_SIGNS, Placeholders
 from service.text.run import Protected, Run
 from service.text.words import TOUCHING
 
-_OPTIONS = (
-    Options.ENABLE_TABLES
-    | Options.ENABLE_STRIKETHROUGH
-    | Options.ENABLE_TASKLISTS
-    | Options.ENABLE_FOOTNOTES
-)
+_OPTIONS = Options.ENABLE_STRIKETHROUGH | Options.ENABLE_TASKLISTS | Options.ENABLE_FOOTNOTES
 _LINKS = frozenset(["Link", "Image"])
 _AROUND = _LINKS | {"Emphasis", "Strong", "Strikethrough"}
 _SURE = _LINKS | {"Heading", "Table", "TaskListMarker", "Code"}
@@ -92,7 +87,8 @@ def _events(text: str) -> list[_Event]:
     if len(encoded) > len(text):
         character_at = [0, *np.cumsum(is_first_byte).tolist()]
     events: list[_Event] = []
-    for parser_event, span in events_with_range(encoded.decode(), options=_OPTIONS):
+    options = _OPTIONS if _has_short_rows(text) else _OPTIONS | Options.ENABLE_TABLES
+    for parser_event, span in events_with_range(encoded.decode(), options=options):
         event = _event(parser_event, character_at[span["start"]], character_at[span["end"]])
         previous = events[-1] if events else event
         if event.name == previous.name == "Text" and event.first == previous.last:
@@ -100,6 +96,18 @@ def _events(text: str) -> list[_Event]:
         else:
             events.append(event)
     return events
+
+
+def _has_short_rows(text: str) -> bool:
+    """Check whether a table might have more cells than characters: the parser completes short rows."""
+    if "|" not in text:
+        return False
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    for _, block in groupby(lines, lambda line: line.strip(" \t") == ""):
+        rows = list(block)
+        if max(row.count("|") for row in rows) * len(rows) > sum(map(len, rows)):
+            return True
+    return False
 
 
 def _event(parser_event: Any, first: int, last: int) -> _Event:
