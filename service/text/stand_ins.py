@@ -2,12 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, pairwise
 
-from service.text.run import Protected, Run
-from service.text.words import TOUCHING
+from service.text.run import Protected, Run, replaced
+from service.text.words import TOUCHING, any_of
 
 NAMES: tuple[str, ...] = ("Tom", "Boston", "Max", "Emma", "Berlin", "Anna", "Paris", "Peter")
 NUMBERS: tuple[str, ...] = ("20", "50", "12", "15", "30")
@@ -21,8 +21,12 @@ _KINDS = (
 )
 """Stand-ins for kinds of numbers; the last pattern that matches decides."""
 
-_LETTER = rf"[^\W{TOUCHING}]"
-"""A letter that must not touch a name."""
+_LETTER = re.compile(rf"[^\W{TOUCHING}]")
+"""A letter or digit that must not touch a name."""
+_ANY_NAME = re.compile(
+    rf"(?<!{_LETTER.pattern})(?:{any_of([*NAMES, *NUMBERS, *YEARS, *TIMES])})(?!{_LETTER.pattern})"
+    r"|<\w{1,20}>"  # a token
+)
 _FOR_PIECES = re.compile(r"X\d+Y")
 
 
@@ -78,8 +82,10 @@ def for_model(run: Run, tokens: Sequence[str] = (), avoid: str = "") -> list[Sta
     if _any_touches(run):
         return None
     other_text = f"{run.unprotected()} {avoid}"
+    words = set(_ANY_NAME.findall(other_text))
     unused_names = {
-        kind: iter([name for name in kind if not _occurs(name, other_text)])
+        # the digits of a number may be part of another number
+        kind: iter([one for one in kind if one not in (words if one[0].isdigit() else other_text)])
         for kind in (NAMES, NUMBERS, YEARS, TIMES)
     }
     stand_ins = []
@@ -102,11 +108,6 @@ def _kind(original: str) -> tuple[str, ...]:
     return fitting[-1] if fitting else NAMES
 
 
-def _occurs(name: str, text: str) -> bool:
-    """Check whether a text has a name already; the digits of a number may be part of another number."""
-    return re.search(_as_word(name), text) is not None if name[0].isdigit() else name in text
-
-
 def _stand_in(run: Run, part: Protected, name: str) -> StandIn:
     raw, original = run.raw(part), run.text[part.begin : part.end]
     return StandIn(name, raw if part.raw is not None else original, raw)
@@ -117,16 +118,14 @@ def _any_touches(run: Run) -> bool:
     text = run.text
     neighbours = {text[max(0, part.begin - 1) : part.begin] for part in run.protected}
     neighbours |= {text[part.end : part.end + 1] for part in run.protected}
-    return any(re.match(_LETTER, neighbour) for neighbour in neighbours) or any(
+    return any(map(_LETTER.match, neighbours)) or any(
         part.end == next_part.begin for part, next_part in pairwise(run.protected)
     )
 
 
 def came_through(translation: str, stand_ins: Sequence[StandIn]) -> bool:
     """Check that every stand-in occurs exactly once, as a separate word."""
-    if not stand_ins:
-        return True
-    names = Counter(_pattern(stand_ins).findall(translation))
+    names = Counter(match[0] for match in _occurrences(translation, stand_ins))
     return all(names[stand_in.name] == 1 for stand_in in stand_ins)
 
 
@@ -143,10 +142,8 @@ def num_joints(run: Run) -> int:
 
 def pieces(text: str, stand_ins: Sequence[StandIn]) -> list[str]:
     """Split a text at its stand-ins, which are every second piece."""
-    if not stand_ins:
-        return [text]
     parts, position = [], 0
-    for match in _pattern(stand_ins).finditer(text):
+    for match in _occurrences(text, stand_ins):
         parts += [text[position : match.start()], match[0]]
         position = match.end()
     return [*parts, text[position:]]
@@ -156,14 +153,29 @@ def put_in(text: str, stand_ins: Sequence[StandIn]) -> str:
     """Replace the originals in a text by their stand-ins, each once, if they are separate words."""
     names: dict[str, list[str]] = {}
     for stand_in in reversed(stand_ins):
-        names.setdefault(stand_in.original, []).append(stand_in.name)
-    originals = sorted(names, key=len, reverse=True)  # the longest match wins
+        if stand_in.original in text:
+            names.setdefault(stand_in.original, []).append(stand_in.name)
+    found = [
+        (begin, -len(original), original) for original in names for begin in _words(text, original)
+    ]
+    places, position = [], 0
+    for begin, length, original in sorted(found):  # the longest one wins
+        if begin >= position and names[original]:
+            position = begin - length
+            places.append((begin, position, names[original].pop()))
+    return replaced(text, places)
 
-    def name(match: re.Match[str]) -> str:
-        unused = names[match[0]]
-        return unused.pop() if unused else match[0]
 
-    return re.sub("|".join(map(_as_word, originals)), name, text) if stand_ins else text
+def _words(text: str, original: str) -> Iterator[int]:
+    """Yield the places of an original in a text where it is not part of a longer word or number."""
+    end, begin = 0, text.find(original)
+    while begin >= 0:
+        end = begin + len(original)
+        touched_before = original[0].isalnum() and _LETTER.match(text[max(0, begin - 1) : begin])
+        touched_behind = original[-1].isalnum() and _LETTER.match(text[end : end + 1])
+        if not (touched_before or touched_behind):
+            yield begin
+        begin = text.find(original, end)
 
 
 def restored(translation: Run, stand_ins: Sequence[StandIn]) -> Run:
@@ -171,22 +183,16 @@ def restored(translation: Run, stand_ins: Sequence[StandIn]) -> Run:
     if not stand_ins:
         return translation
     by_name = {stand_in.name: stand_in for stand_in in stand_ins}
-    pattern = _pattern(stand_ins)
-    matches = [match for match in pattern.finditer(translation.text) if match[0] in by_name]
+    matches = list(_occurrences(translation.text, stand_ins))
     protected = [Protected(*match.span(), by_name[match[0]].written) for match in matches]
     places = [(*match.span(), by_name[match[0]].original) for match in matches]
     return Run(translation.text, translation.tags, protected, translation.format).edited(places)
 
 
-def _pattern(stand_ins: Sequence[StandIn]) -> re.Pattern[str]:
-    """Return a pattern that matches any of the stand-ins."""
-    if base := _FOR_PIECES.match(stand_ins[0].name):
-        return re.compile(rf"{base[0]}\d+X")
-    return re.compile("|".join(_as_word(stand_in.name) for stand_in in stand_ins))
-
-
-def _as_word(text: str) -> str:
-    """Return a pattern that matches a text if it is not part of a longer word or number."""
-    lookbehind = f"(?<!{_LETTER})" if text[0].isalnum() else ""
-    lookahead = f"(?!{_LETTER})" if text[-1].isalnum() else ""
-    return f"{lookbehind}{re.escape(text)}{lookahead}"
+def _occurrences(text: str, stand_ins: Sequence[StandIn]) -> Iterator[re.Match[str]]:
+    """Yield the places of stand-ins in a text, in order."""
+    if stand_ins:
+        names = {stand_in.name for stand_in in stand_ins}
+        base = _FOR_PIECES.match(stand_ins[0].name)
+        pattern = re.compile(rf"{base[0]}\d+X") if base else _ANY_NAME
+        yield from (match for match in pattern.finditer(text) if match[0] in names)

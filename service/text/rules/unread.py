@@ -71,8 +71,7 @@ class Unread(SpellingRule):
                 amount = _NUMBER_BEFORE.search(text, max(end, start - _LONGEST_NUMBER), start)
                 start = amount.start() if amount else start
             end = match.end()
-            continuing = regex.compile(regex.escape(sign)) if is_mark else _SIGN_OR_INSIDE
-            while continuing.match(text, end):
+            while text.startswith(sign, end) if is_mark else _SIGN_OR_INSIDE.match(text, end):
                 end += 1
             is_between = start == position or _OPERATOR.match(sign) is not None
             if is_between and (amount := _NUMBER_BEHIND.match(text, end)):

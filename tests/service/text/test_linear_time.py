@@ -41,6 +41,7 @@ from service.text.rules.unit_words import UnitWords
 from service.text.rules.unknown_names import UnknownNames
 from service.text.run import Format, Run
 from service.text.segmenter import Splitting, split
+from service.text.sentence import Sentence, prepared
 from service.text.stand_ins import StandIn
 from service.translation.options import TranslationOptions
 from service.translation.preparation import Preparation
@@ -113,6 +114,11 @@ def _cut_and_joined(text: str) -> None:
         clauses.join(parts, parts)
 
 
+def _in_pieces(text: str) -> Sentence | None:
+    sentence = prepared(Run(text), PIPELINE)
+    return sentence.in_pieces("") if sentence else None
+
+
 ON_TEXT: dict[str, Callable[[str], object]] = {
     "text": _apart("text", "all"),
     "xml": _apart("xml", "none"),
@@ -143,6 +149,8 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "escapes": lambda text: Escapes().restore(Run(text), Escapes().prepare(Run(text))),
     "numbers came through": lambda text: Numbers().came_through(Run(text), Run(text)),
     "slashes": lambda text: Slashes().restore(Run(text), Slashes().prepare(Run(text))),
+    "came through": lambda text: PIPELINE.came_through(Run(text), Run(text)),
+    "in pieces": _in_pieces,
     "stand-ins": lambda text: stand_ins.came_through(text, RESTORED),
     "restored": lambda text: stand_ins.restored(Run(text), RESTORED),
     "words": lambda text: (words.word_spans(text), words.words_of(text)),

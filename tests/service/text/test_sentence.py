@@ -1,5 +1,6 @@
 """A sentence and its translation with all rules: no rule undoes the work of another."""
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -174,3 +175,22 @@ def test_a_number_beside_unspaced_letters_is_not_used_as_a_stand_in() -> None:
     [sentence] = take_apart("共20元，买了 %d 个苹果。", "text", "sentences").sentences
     assert sentence.text == "共20元，买了 50 个苹果。"
     assert sentence.pieces == ["共20元，买了 ", "50", " 个苹果。"]
+
+
+@pytest.mark.parametrize("prefix", ["", "See https://a.example/secret and 918273 dogs"])
+def test_no_pattern_is_built_from_a_text(prefix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    patterns = []
+    compiling = vars(re)["_compile"]
+
+    def compiled(pattern: str | re.Pattern[str], flags: int) -> re.Pattern[str]:
+        patterns.append(str(pattern))
+        found: re.Pattern[str] = compiling(pattern, flags)
+        return found
+
+    monkeypatch.setattr("re._compile", compiled)
+    sentence = only("Siehe https://a.example/secret und 918273 Hunde.").beginning(prefix)
+    pieces = only("Siehe https://a.example/secret und 918273 Hunde.").in_pieces("")
+    assert pieces is not None
+    assert sentence.readable(sentence.text) == sentence.as_written
+    assert pieces.came_through(pieces.text)
+    assert [one for one in patterns if "secret" in one or "918273" in one] == []
