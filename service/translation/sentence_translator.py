@@ -1,12 +1,13 @@
 """Translates sentences: searches, decodes, and translates again those in which something was lost."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Protocol, TypeVar
 
 from service.engine.types import FinishReason, Work
+from service.errors import TextTooLongError
 from service.text.tokenizer import Tokenizers
 from service.translation.offload import Check
 from service.translation.pieces import PiecewiseSentence
@@ -240,8 +241,10 @@ class SentenceTranslator:
             attempts = {}
             for index, sentence in lost.items():
                 check()
-                if (attempt := prepare(sentence)) is not None:
-                    attempts[index] = attempt
+                # a part between stand-ins is not cut into clauses, and may be too long
+                with suppress(TextTooLongError):
+                    if (attempt := prepare(sentence)) is not None:
+                        attempts[index] = attempt
             return attempts
 
         share = len(lost) / self._num_tasks

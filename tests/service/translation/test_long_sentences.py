@@ -140,3 +140,11 @@ def test_a_split_sentence_is_streamed_once(models: ModelSet) -> None:
     found = asyncio.run(listen())
     assert sorted(source for source, _ in told) == sorted([LONG, "Der alte Hund schläft."])
     assert all(target in found.text for _, target in told)
+
+
+def test_a_sentence_with_a_piece_that_is_too_long_is_copied(models: ModelSet) -> None:
+    clauses = ["der Hund und die Katze und der Hund schläft heute,"] * 12
+    text = f"{{a}} {{b}} {{c}} {{d}} {{e}} {{f}} Hund, {' '.join(clauses)} {SECOND}"
+    found = translate(models, text)
+    assert (found.text, found.sentences[0].recovery) == (text, "copied")
+    assert found.sentences[0].problem.startswith("no translation was found that keeps all")
