@@ -16,11 +16,11 @@ the longest go first, and among the next requests, each worker takes those in it
 import bisect
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from service.engine.config import EngineConfig
-from service.engine.types import DecodingSequence, SequenceStatus
+from service.engine.types import DecodingSequence
 
 WINDOW = 8
 """Requests per worker, at the head of the queue, among which a worker looks for its range of lengths."""
@@ -34,7 +34,7 @@ class Schedule:
 
     admitted: list[DecodingSequence]
     removed: list[DecodingSequence]
-    """Waiting sentences that were cancelled, or whose deadline has passed."""
+    """Waiting sentences whose deadline has passed."""
 
 
 @dataclass(eq=False, slots=True)
@@ -43,9 +43,11 @@ class _Request:
 
     turn: float
     """The virtual time at which its next sentence is due, in units of `DecodingSequence.cost`."""
+    arrival: int
+    """Its number, by which requests with the same turn are sorted."""
     sequences: list[DecodingSequence]
     cost: int
-    """The sum of all its sentences' costs."""
+    """The sum of these sentences' costs."""
     in_one_turn: bool
 
 
@@ -90,17 +92,22 @@ class Scheduler:
     def __init__(self, config: EngineConfig) -> None:
         """Start empty."""
         self.config = config
-        self.num_waiting = 0
         self.waiting_tokens = self.waiting_cost = 0
         self.last_deadline = -math.inf
         """The latest deadline in the queue since it was last empty."""
         self.running: list[set[DecodingSequence]] = [set() for _ in range(config.num_workers)]
-        self._queue: list[tuple[float, int, _Request]] = []  # sorted by turn, then by arrival
+        self._requests: dict[DecodingSequence, _Request] = {}  # of each waiting sentence
+        self._queue: list[_Request] = []  # sorted by `_place`
         self._long: set[_Request] = set()  # requests in the queue that need several turns
         self._cost_in_one_turn = 0  # the total cost of all other requests
         self._next_deadline = math.inf
         self._arrivals = itertools.count()
         self._turn = 0.0
+
+    @property
+    def num_waiting(self) -> int:
+        """Number of sentences in the queue."""
+        return len(self._requests)
 
     @property
     def num_running(self) -> int:
@@ -122,8 +129,8 @@ class Scheduler:
             return
         ordered = sorted(sequences, key=lambda sequence: -sequence.cost)[::-1]
         cost = sum([sequence.cost for sequence in sequences])
-        request = _Request(self._turn, ordered, cost, cost <= TURN_TOKENS)
-        bisect.insort(self._queue, (request.turn, next(self._arrivals), request))
+        request = _Request(self._turn, next(self._arrivals), ordered, cost, cost <= TURN_TOKENS)
+        bisect.insort(self._queue, request, key=_place)
         if request.in_one_turn:
             self._cost_in_one_turn += cost
         else:
@@ -133,7 +140,7 @@ class Scheduler:
         if not self.num_waiting:
             self.last_deadline = -math.inf
         self.last_deadline = max(self.last_deadline, *deadlines)
-        self.num_waiting += len(sequences)
+        self._requests.update(dict.fromkeys(sequences, request))
         self.waiting_tokens += sum([sequence.tokens for sequence in sequences])
         self.waiting_cost += cost
 
@@ -143,7 +150,7 @@ class Scheduler:
         admitted: list[DecodingSequence] = []
         running = self.running[worker]
         room = _Room(self.config, self._fair_share(), running)
-        window = self._window(removed)
+        window = self._window()
         while window and not room.is_full:
             position = self._first_of_its_range(worker, window)
             if not room.takes(self._next(position)):
@@ -151,68 +158,47 @@ class Scheduler:
                 if short is None:
                     break
                 position = short
-            _, arrival, request = self._queue[position]
-            sequence = request.sequences[-1]
+            sequence = self._pop(position)
             room.take(sequence)
-            # the share of each request in the queue, and of one that might arrive now
-            share = sequence.cost / (len(self._queue) + 1)
-            self._turn = max(self._turn + share, request.turn)
-            self._pop(position)
-            if request.sequences and not request.in_one_turn:
-                request.turn += sequence.cost
-                del self._queue[position]
-                bisect.insort(self._queue, (request.turn, arrival, request))
-            self._count_out(sequence)
-            sequence.status, sequence.joined = SequenceStatus.RUNNING, now
+            sequence.joined = now
             running.add(sequence)
             admitted.append(sequence)
             if not room.is_full:
-                window = self._window(removed)
+                window = self._window()
         return Schedule(admitted, removed)
 
-    def abort(self, sequences: Iterable[DecodingSequence]) -> None:
-        """Remove sentences from the queue, unless they have joined a batch."""
-        for sequence in sequences:
-            if sequence.status is SequenceStatus.WAITING:
-                self._leave(sequence, [])
+    def abort(self, sequences: Iterable[DecodingSequence]) -> list[DecodingSequence]:
+        """Remove sentences from the queue, unless they have joined a batch; return those removed."""
+        removed = [sequence for sequence in sequences if sequence in self._requests]
+        for request in {self._count_out(sequence) for sequence in removed}:
+            request.sequences = [one for one in request.sequences if one in self._requests]
+            if not request.sequences:
+                self._drop(bisect.bisect_left(self._queue, _place(request), key=_place))
+        return removed
 
     def release(self, worker: int, sequence: DecodingSequence) -> None:
         """Record that a sentence has left the batch of `worker`."""
         self.running[worker].discard(sequence)
-        sequence.status = SequenceStatus.DONE
 
     def clear(self) -> list[DecodingSequence]:
         """Remove and return all waiting and running sentences."""
-        sequences = [*self._waiting(), *(sequence for batch in self.running for sequence in batch)]
-        for sequence in sequences:  # so that `abort` does not count it again
-            sequence.status = SequenceStatus.DONE
+        sequences = [*self._requests, *(sequence for batch in self.running for sequence in batch)]
+        self._requests.clear()
         self._queue.clear()
         self._long.clear()
-        self.num_waiting = self.waiting_tokens = 0
-        self.waiting_cost = self._cost_in_one_turn = 0
+        self.waiting_tokens = self.waiting_cost = self._cost_in_one_turn = 0
         for batch in self.running:
             batch.clear()
         return sequences
 
-    def _window(self, removed: list[DecodingSequence]) -> list[int]:
-        """Return the costs of the next sentences of the first requests; remove those that are cancelled."""
-        size, position = WINDOW * self.config.num_workers, 0
-        waiting = SequenceStatus.WAITING  # a local variable, as looking up an enum's member is slow
-        costs: list[int] = []
-        while position < size and position < len(self._queue):
-            sequence = self._queue[position][2].sequences[-1]
-            if sequence.status is waiting and not sequence.future.cancelled():
-                costs.append(sequence.cost)
-                position += 1
-                continue
-            self._pop(position)
-            if sequence.status is waiting:
-                self._leave(sequence, removed)
-        return costs
+    def _window(self) -> list[int]:
+        """Return the costs of the next sentences of the first requests."""
+        first = self._queue[: WINDOW * self.config.num_workers]
+        return [request.sequences[-1].cost for request in first]
 
     def _next(self, position: int) -> DecodingSequence:
         """Return the next sentence of the request at a position in the queue."""
-        return self._queue[position][2].sequences[-1]
+        return self._queue[position].sequences[-1]
 
     def _first_short(self, room: _Room, num_requests: int) -> int | None:
         """Return the first position whose sentence may take the row that long ones leave free, or None."""
@@ -234,43 +220,43 @@ class Scheduler:
         high = ranked[-(-(workers - worker) * len(ranked) // workers) - 1]
         return next(position for position, cost in enumerate(costs) if low <= cost <= high)
 
-    def _pop(self, position: int) -> None:
-        """Remove the next sentence of the request at a position, and the request if that was the last."""
-        request = self._queue[position][2]
-        cost = request.sequences.pop().cost
-        request.cost -= cost
-        if request.in_one_turn:
-            self._cost_in_one_turn -= cost
+    def _pop(self, position: int) -> DecodingSequence:
+        """Remove and return the next sentence of the request at a position, which ends its turn."""
+        request = self._queue[position]
+        sequence = request.sequences.pop()
+        # the share of each request in the queue, and of one that might arrive now
+        share = sequence.cost / (len(self._queue) + 1)
+        self._turn = max(self._turn + share, request.turn)
+        self._count_out(sequence)
         if not request.sequences:
+            self._drop(position)
+        elif not request.in_one_turn:
             del self._queue[position]
-            self._long.discard(request)
+            request.turn += sequence.cost
+            bisect.insort(self._queue, request, key=_place)
+        return sequence
+
+    def _drop(self, position: int) -> None:
+        """Remove a request without sentences."""
+        self._long.discard(self._queue.pop(position))
 
     def _expire(self, now: float) -> list[DecodingSequence]:
-        """Return the waiting sentences whose deadline has passed, after marking them as done."""
-        removed: list[DecodingSequence] = []
-        if now >= self._next_deadline:
-            for sequence in self._waiting():
-                if sequence.is_expired(now):
-                    self._leave(sequence, removed)
-            self._next_deadline = min(map(_deadline, self._waiting()), default=math.inf)
+        """Remove and return the waiting sentences whose deadline has passed."""
+        if now < self._next_deadline:
+            return []
+        removed = self.abort([one for one in self._requests if one.is_expired(now)])
+        self._next_deadline = min(map(_deadline, self._requests), default=math.inf)
         return removed
 
-    def _waiting(self) -> Iterator[DecodingSequence]:
-        for _, _, request in self._queue:
-            for sequence in request.sequences:
-                if sequence.status is SequenceStatus.WAITING:
-                    yield sequence
-
-    def _leave(self, sequence: DecodingSequence, removed: list[DecodingSequence]) -> None:
-        sequence.status = SequenceStatus.DONE
-        self._count_out(sequence)
-        removed.append(sequence)
-
-    def _count_out(self, sequence: DecodingSequence) -> None:
-        """Subtract a sentence from the totals."""
-        self.num_waiting -= 1
+    def _count_out(self, sequence: DecodingSequence) -> _Request:
+        """Subtract a sentence that leaves the queue from all totals, and return its request."""
+        request = self._requests.pop(sequence)
+        request.cost -= sequence.cost
+        if request.in_one_turn:
+            self._cost_in_one_turn -= sequence.cost
         self.waiting_tokens -= sequence.tokens
         self.waiting_cost -= sequence.cost
+        return request
 
     def _fair_share(self) -> int:
         """Return how many sentences one worker may have: an even share of all, so that none is idle."""
@@ -281,6 +267,11 @@ class Scheduler:
 def is_long(sequence: DecodingSequence) -> bool:
     """Check whether a sentence is a turn by itself, which takes about a second or more."""
     return sequence.cost > TURN_TOKENS
+
+
+def _place(request: _Request) -> tuple[float, int]:
+    """Return what the queue is sorted by."""
+    return request.turn, request.arrival
 
 
 def _deadline(sequence: DecodingSequence) -> float:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from enum import Enum, StrEnum, auto
+from enum import StrEnum
 from typing import Literal
 
 import numpy as np
@@ -164,14 +164,6 @@ def tokens_of(source_ids: Sequence[int], options: DecodingOptions) -> int:
     return 2 * max(len(source_ids), len(options.forced_tokens))
 
 
-class SequenceStatus(Enum):
-    """The state of a sentence in the engine."""
-
-    WAITING = auto()
-    RUNNING = auto()
-    DONE = auto()
-
-
 @dataclass(eq=False, slots=True)
 class DecodingSequence:
     """One sentence in the engine. Its `future` always ends: with hypotheses, an error, or cancelled."""
@@ -181,7 +173,6 @@ class DecodingSequence:
     arrived: float
     """Seconds by the engine's clock; so are `deadline` and `joined`."""
     deadline: float | None = None
-    status: SequenceStatus = SequenceStatus.WAITING
     joined: float = math.nan
     """When it joined a batch."""
     estimated: float | None = None

@@ -4,7 +4,7 @@ import random
 
 from service.engine.config import EngineConfig
 from service.engine.scheduler import WINDOW, Schedule, Scheduler
-from service.engine.types import DecodingOptions, DecodingSequence, SequenceStatus
+from service.engine.types import DecodingOptions, DecodingSequence
 from tests.service.engine.sequences import add_each, sequence
 
 
@@ -16,13 +16,8 @@ def test_sentences_join_in_order_up_to_the_row_limit() -> None:
     assert scheduler.schedule(0, now=1.0).admitted == []
     scheduler.release(0, line[1])
     assert scheduler.schedule(0, now=2.0).admitted == [line[3]]
-    assert [s.status for s in line] == [
-        SequenceStatus.RUNNING,
-        SequenceStatus.DONE,
-        SequenceStatus.RUNNING,
-        SequenceStatus.RUNNING,
-        SequenceStatus.WAITING,
-    ]
+    assert scheduler.running == [{line[0], line[2], line[3]}]
+    assert scheduler.num_waiting == 1
 
 
 def test_the_token_budget_is_never_exceeded_whatever_the_lengths() -> None:
@@ -116,10 +111,10 @@ def test_expired_and_cancelled_sentences_leave_the_queue_at_any_position() -> No
         sequence(deadline=9.0),
     )
     add_each(scheduler, [front, late, cancelled, patient])
-    cancelled.future.cancel()
+    scheduler.abort([cancelled])
     schedule = scheduler.schedule(0, now=5.0)
     assert schedule.admitted == [front]
-    assert schedule.removed == [late, cancelled]
+    assert schedule.removed == [late]
     assert scheduler.num_waiting == 1
     scheduler.release(0, front)
     assert scheduler.schedule(0, now=5.0) == Schedule([patient], [])
@@ -198,3 +193,31 @@ def test_what_is_forgotten_may_still_be_given_up() -> None:
     assert set(scheduler.clear()) == set(line)
     scheduler.abort(line)
     assert (scheduler.num_waiting, scheduler.waiting_tokens, scheduler.waiting_cost) == (0, 0, 0)
+
+
+def test_sentences_that_have_left_delay_nobody_behind_them() -> None:
+    scheduler = Scheduler(EngineConfig(num_workers=2, max_num_seqs=4))
+    add_each(scheduler, line := [sequence(10) for _ in range(50)])
+    costs = scheduler.cost_before(0), scheduler.cost_before(100_000)
+    for _ in range(500):
+        scheduler.add(short := [sequence(5), sequence(50, deadline=3.0)])
+        scheduler.add(long := [sequence(100), sequence(200), sequence(5)])
+        scheduler.abort([*long[1:], short[0], long[0]])
+    assert scheduler.schedule(0, now=5.0).admitted == line[:4]
+    scheduler.abort(line[:4])  # they have joined a batch
+    cost = 4 * line[0].cost
+    assert (scheduler.cost_before(0), scheduler.cost_before(100_000)) == (
+        costs[0] - cost,
+        costs[1] - cost,
+    )
+    assert (scheduler.num_waiting, scheduler.waiting_cost) == (46, 46 * line[0].cost)
+
+
+def test_the_rest_of_a_request_keeps_its_place_when_some_of_it_leaves() -> None:
+    scheduler = Scheduler(EngineConfig(max_num_seqs=1))
+    scheduler.add(request := [sequence(20), sequence(30), sequence(10)])
+    scheduler.add(behind := [sequence(5)])
+    scheduler.abort([request[1]])
+    for expected in (request[0], request[2], behind[0]):
+        assert scheduler.schedule(0, now=0.0).admitted == [expected]
+        scheduler.release(0, expected)

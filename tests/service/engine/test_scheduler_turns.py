@@ -1,10 +1,11 @@
 """Turns of requests in the queue, without threads or a real clock."""
 
+import math
 import random
 
 from service.engine.config import EngineConfig
 from service.engine.scheduler import TURN_TOKENS, Scheduler
-from service.engine.types import DecodingOptions, DecodingSequence, SequenceStatus
+from service.engine.types import DecodingOptions, DecodingSequence
 from tests.service.engine.sequences import add_each, sequence
 
 
@@ -29,11 +30,12 @@ def test_requests_take_turns_by_tokens() -> None:
     scheduler = Scheduler(EngineConfig(max_num_seqs=1))
     scheduler.add(long := [sequence(30) for _ in range(20)])
     scheduler.add(short := [sequence(10) for _ in range(60)])
+    done: set[DecodingSequence] = set()
     for _ in range(40):
         [served] = scheduler.schedule(0, now=0.0).admitted
         scheduler.release(0, served)
-    tokens = [sum(10 * (s.status is SequenceStatus.DONE) for s in short)]
-    tokens.append(sum(30 * (s.status is SequenceStatus.DONE) for s in long))
+        done.add(served)
+    tokens = [sum(10 * (s in done) for s in short), sum(30 * (s in done) for s in long)]
     assert abs(tokens[0] - tokens[1]) <= 30
 
 
@@ -49,7 +51,7 @@ def test_short_sentences_do_not_starve_a_long_one() -> None:
             scheduler.release(0, running.pop())
         if long in scheduler.schedule(0, now=0.0).admitted:
             break
-    assert long.status is SequenceStatus.RUNNING
+    assert long in scheduler.running[0]
     assert not running
 
 
@@ -87,7 +89,7 @@ def test_cost_before_is_exact_through_random_operations() -> None:
                 scheduler.release(0, one)
         tokens, expected = rng.randint(2, 600), 0
         for request in requests:
-            cost = sum(one.cost for one in request if one.status is SequenceStatus.WAITING)
+            cost = sum(one.cost for one in request if math.isnan(one.joined))
             in_one_turn = sum(one.cost for one in request) <= TURN_TOKENS
             expected += cost if in_one_turn else min(cost, tokens)
         assert scheduler.cost_before(tokens) == expected
@@ -104,7 +106,7 @@ def test_new_requests_do_not_starve_the_second_turn_of_another() -> None:
     others = 30
     add_each(scheduler, [sequence(TURN_TOKENS) for _ in range(others)])
     served = 0
-    while pair[1].status is SequenceStatus.WAITING:
+    while math.isnan(pair[1].joined):
         scheduler.release(0, running.pop(0))
         running += scheduler.schedule(0, now=0.0).admitted
         scheduler.add([sequence(TURN_TOKENS)])
@@ -163,11 +165,11 @@ def test_short_requests_take_only_the_row_that_long_sentences_leave() -> None:
     assert len(running) == 1
     scheduler.release(0, document[0])
     served: list[DecodingSequence] = []
-    while document[1].status is not SequenceStatus.RUNNING:
+    while document[1] not in scheduler.running[0]:
         scheduler.add([sequence(5)])
         served += scheduler.schedule(0, now=0.0).admitted
         scheduler.release(0, running.pop(0))
-        running += [one for one in served if one.status is SequenceStatus.RUNNING][:1]
+        running += [one for one in served if one in scheduler.running[0]][:1]
         assert (
             sum(one.cost for one in served) <= 8 * document[0].cost
         )  # as many shares of the turns
