@@ -9,7 +9,6 @@ from ipaddress import IPv6Address, ip_address, ip_network
 
 from fastapi import Request
 
-from service.api.media import field_of
 from service.errors import InvalidKeyError, MissingKeyError, RateLimitError
 from service.keys import Key, Keys
 from service.settings import Settings
@@ -116,7 +115,8 @@ class Gate:
 
 def _key_of_head(request: Request) -> str | None:
     """Return the key of `Authorization: Bearer KEY` or DeepL's `Authorization: DeepL-Auth-Key KEY`."""
-    scheme, _, key = field_of(request.scope, b"authorization").partition(" ")
+    field = dict(request.scope["headers"]).get(b"authorization", b"")
+    scheme, _, key = field.decode("latin-1").partition(" ")
     return key.strip() if scheme.lower() in ("bearer", "deepl-auth-key") else None
 
 

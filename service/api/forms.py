@@ -13,6 +13,8 @@ MAX_FIELDS = 4096
 """Limit on the fields of a form or a query; each text of a list counts."""
 MAX_PART_HEAD_BYTES = 4096
 """Limit on the header fields of a part of a form: 1 MB of parameters would block all threads for 0.2 s."""
+MAX_BOUNDARY_CHARACTERS = 70
+"""Limit on the boundary between parts (RFC 2046, 5.1.1)."""
 _EMPTY = ("", None)
 _LISTS = (
     *("q", "text", "ignore_tags"),
@@ -103,7 +105,7 @@ def multipart(body: bytes, boundary: str) -> Fields:
     Raises:
         InvalidRequestError: the form is malformed or incomplete, or contains files.
     """
-    if not boundary or not boundary.isascii():
+    if not boundary.isascii() or not 0 < len(boundary) <= MAX_BOUNDARY_CHARACTERS:
         raise _unreadable("the content-type has no valid boundary")
     dashed = b"--" + boundary.encode()
     delimiter = re.compile(rb"\r\n%b(--)?[ \t]*+(?(1)(?:\r\n|\Z)|\r\n)" % re.escape(dashed))

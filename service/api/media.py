@@ -16,6 +16,8 @@ _PARAMETER = re.compile(
     """,
     re.VERBOSE,
 )
+MAX_FIELD_CHARACTERS = 2048
+"""Limit on a field of which the parts are read, which takes up to 3 ms."""
 _WEIGHT = re.compile(r"0(\.\d{0,3})?|1(\.0{0,3})?", re.ASCII)
 _UTF_8 = ("utf-8", "utf8", "us-ascii", "ascii")
 _IDENTITY = ("", "identity", "utf-8")
@@ -38,8 +40,9 @@ def parse_value(value: str) -> tuple[str, dict[str, str]]:
     ('form-data', {'name': 'a "b"', 'size': '5'})
 
     Raises:
-        InvalidRequestError: a parameter is given twice, with different values.
+        InvalidRequestError: a parameter is given twice, with different values, or the field is too long.
     """
+    _check_length(value)
     parameters: dict[str, str] = {}
     for name, quoted, token in _PARAMETER.findall(value):
         parameter = re.sub(r"\\(.)", r"\1", quoted) or token
@@ -58,8 +61,10 @@ def check_coding(coding: str) -> None:
         coding: the value of `Content-Encoding`, "" if it is absent.
 
     Raises:
-        InvalidRequestError: the body is compressed; the message names the coding.
+        InvalidRequestError: the body is compressed, and the message names the coding; or the field is too
+            long.
     """
+    _check_length(coding)
     if any(name.strip().lower() not in _IDENTITY for name in coding.split(",")):
         raise InvalidRequestError(
             f"Invalid request: content-encoding {shortened(coding)} is not supported; "
@@ -88,7 +93,11 @@ def preferred(accept: str, offers: tuple[str, ...]) -> str:
     >>> offers = "application/json", "text/plain"
     >>> preferred("TEXT/PLAIN; charset=utf-8, */*", offers), preferred("text/plain;q=0.2, */*;q=0.5", offers)
     ('text/plain', 'application/json')
+
+    Raises:
+        InvalidRequestError: the field is too long.
     """
+    _check_length(accept)
     if not accept:
         return offers[0]
     weights = dict(_weights(accept))
@@ -101,6 +110,14 @@ def preferred(accept: str, offers: tuple[str, ...]) -> str:
         return 0.0, -len(ranges)
 
     return max(offers, key=rank)  # the first of equals
+
+
+def _check_length(value: str) -> None:
+    if len(value) > MAX_FIELD_CHARACTERS:
+        raise InvalidRequestError(
+            f"Invalid request: a header field has {len(value)} characters, the limit is "
+            f"{MAX_FIELD_CHARACTERS}: {shortened(value)}"
+        )
 
 
 def _weights(accept: str) -> Iterator[tuple[str, float]]:

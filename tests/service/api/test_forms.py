@@ -50,6 +50,14 @@ def test_a_multipart_form_is_read_up_to_its_end() -> None:
     assert multipart(b"--b--", "b") == {}
 
 
+@pytest.mark.parametrize("boundary", ["", "ü", "b" * 71])
+def test_a_multipart_form_needs_a_valid_boundary(boundary: str) -> None:
+    form = WHOLE.replace(b"--b", b"--" + boundary.encode())
+    with pytest.raises(InvalidRequestError, match="has no valid boundary"):
+        multipart(form, boundary)
+    assert multipart(WHOLE.replace(b"--b", b"--" + b"b" * 70), "b" * 70) == multipart(WHOLE, "b")
+
+
 def test_a_truncated_multipart_form_is_refused() -> None:
     for length in range(len(WHOLE) - 2):  # the line end after the last boundary is optional
         with pytest.raises(InvalidRequestError, match="boundary"):

@@ -228,6 +228,7 @@ def test_invalid_binary_data_are_refused(
         (asked(outputs=[{"name": "scores"}]), "no output is named scores, only text"),
         (asked(outputs=[{"name": "\ud800"}]), "an unpaired surrogate"),
         (asked(id="\ud800"), "an unpaired surrogate"),
+        (asked(parameters={"\ud800": []}), "\\ud800 parameter must be a string, a number"),
         (asked(id="i" * 257), "id parameter must have at most 256 characters"),
         (
             asked(parameters={**GERMAN, "beam_size": 50}),

@@ -102,3 +102,15 @@ def test_a_hostile_header_takes_linear_time(piece: str) -> None:
             parse_value(value)
 
     assert beyond_linear(parse, lambda times: 'a;b="' + piece * times * length) == ""
+
+
+@pytest.mark.parametrize("name", ["accept", "content-type", "content-encoding"])
+@pytest.mark.parametrize("unit", [",", ";a=", "a;q=1,"])
+def test_a_long_field_is_refused_without_reading_its_parts(
+    client: TestClient, name: str, unit: str
+) -> None:
+    fields = {"content-type": "text/plain", name: unit * 10_000}
+    answer = client.post("/translate?source=de&target=en", content="Hund", headers=fields)
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_request")
+    characters = 10_000 * len(unit)
+    assert f"has {characters} characters, the limit is 2048: {unit}" in answer.json()["error"]
