@@ -77,6 +77,14 @@ class Connection(asyncio.Protocol):
         return self.server_state.default_headers
 
     @property
+    def is_busy(self) -> bool:
+        """Whether a complete request waits for its answer, except a pipelined one of unknown length."""
+        exchange, head = self.exchange, self._held
+        if exchange is not None:
+            return exchange.is_received and not exchange.is_answered
+        return head is not None and head.length is not None and len(self._buffer) >= head.length
+
+    @property
     def is_receiving(self) -> bool:
         """Whether a request is only partly received; it may already be answered."""
         return self.exchange is not None and not self.exchange.is_received
@@ -152,7 +160,6 @@ class Connection(asyncio.Protocol):
         """Continue after an answer; the rest of its request is read for a while, so that it arrives."""
         self._blocked_seconds = 0.0
         self.server_state.total_requests += 1
-        self.all.answered(self)
         self._stop_clock()
         if self.exchange is not None and self.exchange.is_last:
             self.transport.close()
@@ -206,9 +213,7 @@ class Connection(asyncio.Protocol):
             self._is_advancing = False
         if self._has_client_ended and not (self._is_in_line or self.transport.is_closing()):
             self._close_if_all_is_answered()
-        exchange = self.exchange
-        if exchange is not None and exchange.is_received and not exchange.is_answered:
-            self.all.received(self)
+        self.all.changed(self)
         self._watch()
         self.read_on()
 
@@ -250,7 +255,8 @@ class Connection(asyncio.Protocol):
         line = self.all.probes if is_probe(path.decode("latin-1")) else self.all.others
         if not self._is_pipelined and (head.has_body or line.may_begin(self.loop)):
             return True  # a request with a body waits after it, see `BodyLimit`
-        self.all.received(self)
+        if self.all.are_busy(self) and line is self.all.others:
+            return True  # to be refused
         line.wait(self)
         return False
 
@@ -259,11 +265,13 @@ class Connection(asyncio.Protocol):
         scope = {**self._base, **scope_of(head), "state": self.app_state.copy()}
         self.exchange = exchange = Exchange(self, head, scope)
         exchange.is_last |= self.all.are_winding_down
-        refusal = self.early_refusal and self.early_refusal.refusal(scope)
+        refusal = self.all.refusal(self, scope["path"])
+        if self.early_refusal is not None:
+            refusal = self.early_refusal.refusal(scope, refusal)
         if refusal and self.writable.is_set():
             exchange.answer(refusal)
             return
-        app = refusal or self.all.app_for(self, scope["path"], self.config.loaded_app)
+        app = refusal or self.config.loaded_app
         exchange.task = task = self.loop.create_task(exchange.run(app))
         self.server_state.tasks.add(task)
         task.add_done_callback(self.server_state.tasks.discard)

@@ -1,22 +1,19 @@
 """All open connections, and their limit.
 
-At the limit, of the connections without a complete request, the one that has been silent for longest is
-closed to make room for a new one. A few connections are reserved for health checks: while all others are
-busy, these refuse other requests.
+At the limit, of the connections that are not busy, the one that has been silent for longest is closed to make
+room for a new one. A few connections are reserved for health checks: while all others are busy, these refuse
+other requests.
 """
 
 import logging
 import resource
 import time
 from contextlib import suppress
-from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from starlette.types import ASGIApp, Receive, Scope, Send
-
 from service.api.dialects import is_probe
-from service.api.errors import answer
+from service.api.errors import ErrorAnswer, answer
 from service.api.line import Line
 
 if TYPE_CHECKING:
@@ -46,7 +43,7 @@ class Connections:
         self.num_closed = 0
         """Connections that were closed or refused because of the limit."""
         self._open: set[Connection] = set()
-        self._waiting: dict[Connection, None] = {}  # for a complete request; longest silence first
+        self._idle: dict[Connection, None] = {}  # those that are not busy; longest silence first
         self._warned = float("-inf")
 
     def __len__(self) -> int:
@@ -63,43 +60,51 @@ class Connections:
         self.probes.accepted()
         self.others.accepted()
         self._open.add(connection)
-        self._waiting[connection] = None
+        self._idle[connection] = None
         if len(self._open) > self.limit:
             self._close_oldest()
 
     def closed(self, connection: "Connection") -> None:
         """Remove a connection."""
         self._open.discard(connection)
-        self._waiting.pop(connection, None)
+        self._idle.pop(connection, None)
 
     def heard(self, connection: "Connection") -> None:
-        """Record that bytes have arrived: of the waiting connections, this one is closed last."""
-        if connection in self._waiting:
-            del self._waiting[connection]
-            self._waiting[connection] = None
+        """Record that bytes have arrived: of the idle connections, this one is closed last."""
+        if connection in self._idle:
+            del self._idle[connection]
+            self._idle[connection] = None
 
-    def received(self, connection: "Connection") -> None:
-        """Record that a request is complete: its connection is kept until it is answered."""
-        self._waiting.pop(connection, None)
+    def changed(self, connection: "Connection") -> None:
+        """Record whether a connection is busy."""
+        if connection.is_busy:
+            self._idle.pop(connection, None)
+        elif connection in self._open:
+            self._idle.setdefault(connection)
 
-    def answered(self, connection: "Connection") -> None:
-        """Record that a connection now waits for its next request."""
-        if connection in self._open:
-            self._waiting.pop(connection, None)
-            self._waiting[connection] = None
+    def are_busy(self, connection: "Connection") -> bool:
+        """Whether so many connections besides this one are busy that only probes are answered."""
+        return self._num_busy_besides(connection) >= self.busy_limit
 
-    def app_for(self, connection: "Connection", path: str, app: ASGIApp) -> ASGIApp:
-        """Return the application for a request that begins: `app`, or a refusal."""
-        num_busy = len(self._open) - len(self._waiting)
-        num_busy -= connection not in self._waiting  # a request that has waited in line
-        if num_busy >= self.busy_limit and not is_probe(path):
-            self._count()
-            return partial(self._refuse, num_busy)
-        return app
+    def refusal(self, connection: "Connection", path: str) -> ErrorAnswer | None:
+        """Return the answer that refuses a request for being one too many, or None."""
+        if not self.are_busy(connection) or is_probe(path):
+            return None
+        self._count()
+        num_busy = self._num_busy_besides(connection)
+        message = f"Slowdown: {num_busy} connections are busy, the limit is {self.busy_limit}"
+        response = answer(
+            HTTPStatus.SERVICE_UNAVAILABLE, message, "too_many_connections", path=path
+        )
+        response.headers["connection"] = "close"
+        return response
+
+    def _num_busy_besides(self, connection: "Connection") -> int:
+        return len(self._open) - len(self._idle) - (connection not in self._idle)
 
     def _close_oldest(self) -> None:
         """Close the connection that has been silent for longest: the new one, if all others are busy."""
-        oldest = next(iter(self._waiting))
+        oldest = next(iter(self._idle))
         self._count()
         self.closed(oldest)
         oldest.transport.abort()
@@ -113,14 +118,6 @@ class Connections:
                 self.limit,
                 self.num_closed,
             )
-
-    async def _refuse(self, busy: int, scope: Scope, receive: Receive, send: Send) -> None:
-        message = f"Slowdown: {busy} connections are busy, the limit is {self.busy_limit}"
-        response = answer(
-            HTTPStatus.SERVICE_UNAVAILABLE, message, "too_many_connections", path=scope["path"]
-        )
-        response.headers["connection"] = "close"
-        await response(scope, receive, send)
 
 
 def limit_for(max_connections: int) -> int:

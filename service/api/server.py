@@ -158,7 +158,8 @@ class Server(uvicorn.Server):
         """Return whether all requests are answered; clients that are still sending are not waited for."""
         connections: Sequence[Connection] = list(self.server_state.connections)  # type: ignore[arg-type]
         return not self.server_state.tasks and all(
-            connection.transport.is_closing() for connection in connections
+            connection.transport.is_closing() and connection.transport.has_delivered
+            for connection in connections
         )
 
     def _all_are_received(self) -> bool:

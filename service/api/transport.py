@@ -73,6 +73,11 @@ class LingeringTransport(asyncio.Transport):
         """Return whether the transport is closing, so that received bytes are discarded."""
         return self._is_closing or self._transport.is_closing()
 
+    @property
+    def has_delivered(self) -> bool:
+        """Whether the kernel has taken all that was written."""
+        return not self._transport.get_write_buffer_size()
+
     def abort(self) -> None:
         """Close at once."""
         self._transport.abort()

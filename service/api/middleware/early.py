@@ -8,6 +8,7 @@ import time
 
 from starlette.types import Scope
 
+from service.api.dialects import translates
 from service.api.errors import ErrorAnswer, identifying
 from service.api.middleware.admission import CHECKED, Admission
 from service.api.middleware.context import AccessLog, identity_of
@@ -22,17 +23,21 @@ class EarlyRefusal:
         """Refuse as `admission` decides, and record refusals in `access_log`."""
         self.admission, self.access_log = admission, access_log
 
-    def refusal(self, scope: Scope) -> ErrorAnswer | None:
-        """Return the answer that refuses a plain translation, or None if the application must answer."""
+    def refusal(self, scope: Scope, given: ErrorAnswer | None = None) -> ErrorAnswer | None:
+        """Return the answer that refuses a request, or None if the application must answer.
+
+        `given` refuses it for another reason; otherwise, only plain translations are refused here.
+        """
         path, started = scope["path"], time.perf_counter()
-        if not is_plain(scope):
-            return None
-        refusal = self.admission.refusal(path)
-        if refusal is None:
-            scope[CHECKED] = True
-            return None
-        seconds = time.perf_counter() - started
-        self._note(refusal, scope["request_id"], path, "POST", path, seconds)
+        refusal = given
+        if given is None and is_plain(scope):
+            refusal = self.admission.refusal(path)
+            if refusal is None:
+                scope[CHECKED] = True
+        if refusal is not None:
+            route = path if translates(path) else "unmatched"
+            seconds = time.perf_counter() - started
+            self._note(refusal, scope["request_id"], path, scope["method"], route, seconds)
         return refusal
 
     def note(self, response: ErrorAnswer, path: str) -> None:

@@ -206,8 +206,8 @@ def test_pipelined_requests_are_answered_in_order() -> None:
 
         most = 0
 
-        def received(self, one: connection.Connection) -> None:
-            super().received(one)
+        def changed(self, one: connection.Connection) -> None:
+            super().changed(one)
             self.most = max(self.most, len(one._buffer))
 
     connections = Counting()

@@ -180,7 +180,7 @@ class Refusing:
 
     num_refused = 0
 
-    def refusal(self, scope: Scope) -> Response | None:
+    def refusal(self, scope: Scope, _: object = None) -> Response | None:
         if scope["path"] == "/":
             return None
         self.num_refused += 1

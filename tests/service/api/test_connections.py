@@ -3,11 +3,13 @@
 import asyncio
 import gc
 import weakref
+from typing import Any
 
 import pytest
 
 from service.api.connection import Connection
 from service.api.connections import Connections, limit_for
+from service.api.line import Line
 from tests.service.api.conversation import HEAD, POST, Connect, may_answer, refusal, talk
 from tests.waiting import until
 
@@ -75,6 +77,63 @@ def test_at_the_limit_of_busy_connections_only_health_is_answered() -> None:
             assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
 
     talk(conversation, Connections(4), keep_alive_seconds=60)
+
+
+def test_a_pipelined_request_whose_body_is_missing_does_not_make_a_connection_busy() -> None:
+    incomplete = POST + b"content-length: 5\r\n\r\n"
+
+    async def conversation(connect: Connect) -> None:
+        for _ in range(6):
+            reader, writer = await connect()
+            writer.write(HEAD + b"\r\n" + incomplete)
+            await reader.readuntil(b"ok")
+        for _ in range(2):
+            reader, writer = await connect()
+            writer.write(HEAD + b"\r\n")
+            assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
+
+    talk(conversation, Connections(4), keep_alive_seconds=60)
+
+
+def test_a_complete_pipelined_request_that_waits_in_line_makes_its_connection_busy() -> None:
+    connections, states = Connections(4), list[bool]()
+
+    class Noting(Line):
+        """A line that notes whether what waits in it is busy."""
+
+        def wait(self, connection: Any) -> None:
+            super().wait(connection)
+            connection.loop.call_soon(lambda: states.append(connection not in connections._idle))
+
+    connections.others = Noting()
+
+    async def conversation(connect: Connect) -> None:
+        for body in (b"hello", b"hel"):
+            reader, writer = await connect()
+            writer.write(HEAD + b"\r\n" + POST + b"content-length: 5\r\n\r\n" + body)
+            await reader.readuntil(b"ok")
+
+    talk(conversation, connections)
+    assert states == [True, False]
+
+
+def test_a_request_beyond_the_limit_of_busy_connections_is_not_put_in_line() -> None:
+    connections = Connections(4)
+    patient = HEAD.replace(b" / ", b" /patient ") + b"\r\n"
+
+    async def conversation(connect: Connect) -> None:
+        for _ in range(3):
+            _, writer = await connect()
+            writer.write(patient)
+        await until(lambda: len(connections._idle) == 0)
+        connections.others.may_begin = lambda loop: False  # type: ignore[method-assign]
+        reader, writer = await connect()
+        writer.write(HEAD + b"\r\n")
+        status, error = await refusal(reader)
+        assert (status, error["code"]) == (b"503", "too_many_connections")
+        may_answer().set()
+
+    talk(conversation, connections, keep_alive_seconds=60)
 
 
 def test_a_closed_connection_is_freed_without_garbage_collection(

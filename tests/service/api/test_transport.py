@@ -2,10 +2,14 @@
 
 import asyncio
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
+import uvicorn
 
 from service.api import transport
+from service.api.connections import Connections
+from service.api.server import Server, Stop
 from service.api.transport import LingeringTransport
 
 
@@ -86,5 +90,24 @@ def test_data_after_an_answer_is_dropped_for_a_while(
         one.linger()
         one.stop_lingering()
         assert await told_after(under, 0.2) == []
+
+    asyncio.run(run())
+
+
+def test_a_stop_waits_until_the_kernel_has_taken_all_answers() -> None:
+    stop = Stop(0.0, 0.0, bool, lambda: None, lambda: None, lambda: None)
+    server = Server(uvicorn.Config("none"), Connections(), stop)
+    under = Remembering(unread=10)
+
+    async def run() -> None:
+        wrapped = LingeringTransport(under, lambda: False)
+        server.server_state.connections.add(Mock(transport=wrapped))  # type: ignore[arg-type]
+        assert not server._is_done()
+        wrapped.close()
+        assert wrapped.is_closing()
+        assert not server._is_done()
+        under.unread = 0
+        assert server._is_done()
+        wrapped.abort()
 
     asyncio.run(run())
