@@ -14,18 +14,22 @@ class ClientState:
 
     __slots__ = ("_turn", "_when_left", "has_left", "has_sent_all", "seconds_in_line")
 
-    def __init__(self, turn: Callable[[], Awaitable[float]] | None = None) -> None:
+    def __init__(
+        self, turn: Callable[["ClientState"], Awaitable[float]] | None = None, seconds: float = 0.0
+    ) -> None:
         """Describe a client from which only the head has been received.
 
-        `turn` waits until a complete request may begin, and returns how many seconds that took; None if it
-        has begun with its head.
+        Args:
+            turn: waits until a complete request may begin, and returns how many seconds that took; None if it
+                has begun with its head.
+            seconds: how long it has waited before that.
         """
         self._turn = turn
         self.has_sent_all = False
         """Whether the whole body has been received."""
         self.has_left = False
         """Whether the client can no longer receive an answer."""
-        self.seconds_in_line = 0.0
+        self.seconds_in_line = seconds
         """How long the complete request has waited to begin; its deadline includes this."""
         self._when_left: Callable[[], None] | None = None
 
@@ -33,7 +37,7 @@ class ClientState:
         """Wait until the request, whose body has been read, may begin."""
         if self._turn is not None:
             turn, self._turn = self._turn, None
-            self.seconds_in_line = await turn()
+            self.seconds_in_line += await turn(self)
 
     def when_left(self, call: Callable[[], None]) -> None:
         """Call `call` once when the client leaves, or at once if it has left already."""

@@ -63,6 +63,7 @@ class Connection(asyncio.Protocol):
         self._is_reading, self._is_advancing = True, False
         self._held: Head | None = None  # of a request that waits in line
         self._is_in_line = self._is_next = self._is_pipelined = False
+        self._seconds_in_line = 0.0
         self._has_client_ended = False  # a half-close: requests received before it are answered
         self._timer: asyncio.TimerHandle | None = None  # for what _waits_for says
         self._waits_for = ""  # "request", or the rest of its "head"
@@ -115,6 +116,7 @@ class Connection(asyncio.Protocol):
             self.exchange = None
         self.writable.set()
         self._buffer.clear()
+        self._held = None
         self.transport.lost()
 
     def data_received(self, data: bytes) -> None:
@@ -168,9 +170,9 @@ class Connection(asyncio.Protocol):
         if not self._is_advancing:  # otherwise the running _process goes on with what is next
             self._process()
 
-    def go_on(self) -> None:
-        """Leave the line, and begin with the request that waited."""
-        self._is_in_line, self._is_next = False, True
+    def go_on(self, seconds: float) -> None:
+        """Leave the line, and begin with the request that has waited."""
+        self._is_in_line, self._is_next, self._seconds_in_line = False, True, seconds
         if not self.transport.is_closing():
             self._process()
 
@@ -186,7 +188,7 @@ class Connection(asyncio.Protocol):
     def shutdown(self) -> None:
         """Close the connection after the current answer; refuse a request that is still incomplete."""
         if self._is_in_line:
-            self.go_on()
+            self.go_on(0.0)
         exchange = self.exchange
         if self.transport.is_closing():
             return
@@ -263,7 +265,8 @@ class Connection(asyncio.Protocol):
     def _begin(self, head: Head) -> None:
         """Start to answer the request whose head has been received."""
         scope = {**self._base, **scope_of(head), "state": self.app_state.copy()}
-        self.exchange = exchange = Exchange(self, head, scope)
+        self.exchange = exchange = Exchange(self, head, scope, self._seconds_in_line)
+        self._seconds_in_line = 0.0
         exchange.is_last |= self.all.are_winding_down
         refusal = self.all.refusal(self, scope["path"])
         if self.early_refusal is not None:

@@ -68,6 +68,8 @@ class Connections:
         """Remove a connection."""
         self._open.discard(connection)
         self._idle.pop(connection, None)
+        for line in (self.probes, self.others):
+            line.leave(connection)
 
     def heard(self, connection: "Connection") -> None:
         """Record that bytes have arrived: of the idle connections, this one is closed last."""

@@ -35,8 +35,10 @@ _STATUS_LINES = {
 class Exchange:
     """One request of a connection, until it is completely received and answered."""
 
-    def __init__(self, connection: "Connection", head: Head, scope: Scope) -> None:
-        """Begin with a request whose head has been received."""
+    def __init__(
+        self, connection: "Connection", head: Head, scope: Scope, seconds_in_line: float = 0.0
+    ) -> None:
+        """Begin with a request whose head has been received, and has waited in line."""
         self.connection, self.head, self.scope = connection, head, scope
         self.task: asyncio.Task[None] | None = None
         """Runs the application."""
@@ -47,7 +49,7 @@ class Exchange:
         """Whether the answer has begun."""
         self.is_answered = False
         self._client = scope[client_state.KEY] = ClientState(
-            self._wait_in_line if head.has_body else None
+            self._wait_in_line if head.has_body else None, seconds_in_line
         )
         self._may_client_send = not head.expects_continue  # its body
         self._body = body_of(head)
@@ -120,8 +122,8 @@ class Exchange:
         self.connection.read_on()
         return {"type": "http.request", "body": body, "more_body": not self.is_received}
 
-    async def _wait_in_line(self) -> float:
-        return await self.connection.all.others.turn()
+    async def _wait_in_line(self, client: ClientState) -> float:
+        return await self.connection.all.others.turn(client.when_left)
 
     async def send(self, message: Message) -> None:
         """Write a part of the answer; this is ASGI's `send`.

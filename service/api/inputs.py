@@ -14,12 +14,12 @@ from typing import Any, TypeVar
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
-from starlette.requests import ClientDisconnect
 
 from service.api import client_state
 from service.api.errors import shortened
 from service.api.forms import Fields, multipart, urlencoded
 from service.api.media import check_charset, check_coding, field_of, parse_value
+from service.api.middleware import limits
 from service.errors import InvalidRequestError
 from service.fair_queue import FairQueue
 from service.threads import Threads
@@ -97,17 +97,10 @@ async def body_of(request: Request) -> bytes:
 
     Raises:
         InvalidRequestError: the body is declared to be compressed.
-        ClientDisconnect: the client has disconnected.
     """
     check_coding(field_of(request.scope, b"content-encoding"))
-    pieces, has_more = [], True
-    while has_more:
-        message = await request.receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
-        pieces.append(message.get("body", b""))
-        has_more = message.get("more_body", False)
-    return b"".join(pieces)
+    content: bytes = (await request.receive())["body"]  # all of it, see `BodyLimit`
+    return content
 
 
 async def _body_fields(request: Request, text: str) -> Fields:
@@ -118,11 +111,19 @@ async def _body_fields(request: Request, text: str) -> Fields:
 
 async def _parsed(request: Request, body: bytes, parse: Callable[[], Fields]) -> Fields:
     """Return the result of `parse`, which runs in a thread if the body is large."""
-    if len(body) <= PARSED_ON_LOOP_BYTES:
-        return parse()
+    try:
+        if len(body) <= PARSED_ON_LOOP_BYTES:
+            return parse()
+        return await _parsed_on_thread(request, len(body), parse)
+    finally:
+        limits.release(request.scope)
+
+
+async def _parsed_on_thread(request: Request, size: int, parse: Callable[[], Fields]) -> Fields:
+    """Return the result of `parse`, which runs when it is its turn; `size` is that of the body in bytes."""
     loop, client = asyncio.get_running_loop(), request.scope.get(client_state.KEY)
     started = loop.time()
-    async with _QUEUE.turn(len(body)):
+    async with _QUEUE.turn(size):
         if client is not None:
             client.seconds_in_line += loop.time() - started
         return await loop.run_in_executor(PARSER, watched, "the parser of requests", parse)

@@ -2,9 +2,10 @@
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from functools import partial
+from itertools import islice
+from typing import Protocol
 
 BEGUN_PER_TURN, LEAST_PER_TURN = 16, 2
 """Requests that begin per turn of the event loop: at most, and if turns take long."""
@@ -21,20 +22,21 @@ class InLine(Protocol):
     def loop(self) -> asyncio.AbstractEventLoop:
         """The event loop."""
 
-    def go_on(self) -> None:
-        """Begin with the request; called when it is its turn."""
+    def go_on(self, seconds: float) -> None:
+        """Begin with the request, which has waited for so many seconds."""
 
 
-class _Waiter(NamedTuple):
+class _Waiter:
     """A request that is complete, on any connection."""
 
-    loop: asyncio.AbstractEventLoop
-    admitted: asyncio.Future[None]
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.admitted: asyncio.Future[float] = loop.create_future()
 
-    def go_on(self) -> None:
+    def go_on(self, seconds: float) -> None:
         """Begin with the request, unless it was cancelled."""
         if not self.admitted.done():
-            self.admitted.set_result(None)
+            self.admitted.set_result(seconds)
 
 
 class Line:
@@ -44,7 +46,7 @@ class Line:
         """Begin with an empty line; `clock` returns seconds."""
         self._clock = clock
         self._most = BEGUN_PER_TURN
-        self._waiting: deque[InLine] = deque()
+        self._waiting: dict[InLine, float] = {}  # since when, the first one first
         self._num_begun = 0  # in this turn
         self._has_accepted = self._awaits_turn = False
         self._turns_accepting = 0
@@ -65,20 +67,30 @@ class Line:
         self._watch_turn(loop)
         return True
 
-    async def turn(self) -> float:
-        """Wait until a request may begin; return how many seconds it has waited."""
+    async def turn(self, when_left: Callable[[Callable[[], None]], None]) -> float:
+        """Wait until a request may begin, or its client leaves; return how many seconds it has waited.
+
+        `when_left` registers what is called when the client leaves.
+        """
         loop = asyncio.get_running_loop()
         if self.may_begin(loop):
             return 0.0
-        started, waiter = self._clock(), _Waiter(loop, loop.create_future())
+        waiter = _Waiter(loop)
         self.wait(waiter)
-        await waiter.admitted
-        return self._clock() - started
+        when_left(partial(waiter.go_on, 0.0))
+        try:
+            return await waiter.admitted
+        finally:
+            self.leave(waiter)
 
     def wait(self, connection: InLine) -> None:
         """Let a connection go on when it is its turn: if its request is pipelined, or if it may not begin."""
-        self._waiting.append(connection)
+        self._waiting[connection] = self._clock()
         self._watch_turn(connection.loop)
+
+    def leave(self, connection: InLine) -> None:
+        """Let a connection, whose client has left, wait no longer."""
+        self._waiting.pop(connection, None)
 
     @property
     def _per_turn(self) -> int:
@@ -96,10 +108,11 @@ class Line:
         self._most = self._most // 2 if is_slow else self._most + 1
         self._most = min(max(self._most, LEAST_PER_TURN), BEGUN_PER_TURN)
         has_begun = self._num_begun > 0  # then the work of these requests is part of the next turn
-        first = [self._waiting.popleft() for _ in range(min(self._per_turn, len(self._waiting)))]
+        first = list(islice(self._waiting, self._per_turn))
         self._turns_accepting = self._turns_accepting + 1 if self._has_accepted else 0
         self._num_begun, self._has_accepted, self._awaits_turn = len(first), False, False
-        if has_begun or first or self._waiting:
+        if has_begun or self._waiting:
             self._watch_turn(loop)
         for connection in first:
-            connection.go_on()
+            if (since := self._waiting.pop(connection, None)) is not None:
+                connection.go_on(self._clock() - since)

@@ -1,7 +1,6 @@
 """Limits on the size of a request's head and on the size and time of its body."""
 
 import asyncio
-from collections import deque
 from http import HTTPStatus
 from itertools import takewhile
 
@@ -15,6 +14,8 @@ Refusal = tuple[int, str, str]
 """Status, message and code."""
 BODY_SECONDS, SAFE_SECONDS = 30.0, 2.0
 """Time limit for a request's body to arrive, and the time in which it is not refused in favour of others."""
+_RELEASE = "release_body"
+"""The key of a function in a request's scope, see `release`."""
 SMALL_BODY_BYTES = 16 * 1024
 """Bodies up to this size are accepted regardless of how much memory others take."""
 
@@ -50,15 +51,15 @@ class BodyLimit:
 
     The request then waits until it is its turn to begin.
 
-    A body of more than `limit` bytes gets 413, whether or not its length was announced; one that takes longer
-    than `BODY_SECONDS` gets 408. Bodies stay in memory until their requests end. A body that would raise
-    their sum above `total` bytes gets 429, unless it has at most `SMALL_BODY_BYTES`, or there is room once
-    others that have not arrived within `SAFE_SECONDS` get 408.
+    A body of more than `limit` or `total` bytes gets 413, whether or not its length was announced; one that
+    takes longer than `BODY_SECONDS` gets 408. Bodies stay in memory until they are parsed, see `release`. A
+    body that would raise their sum above `total` bytes gets 429, unless it has at most `SMALL_BODY_BYTES`, or
+    there is room once others that have not arrived within `SAFE_SECONDS` get 408.
     """
 
     def __init__(self, app: ASGIApp, limit: int, total: int = 64 * 1024 * 1024) -> None:
         """Wrap `app`."""
-        self.app, self.limit, self.total = app, limit, total
+        self.app, self.limit, self.total = app, min(limit, total), total
         self.held = 0
         self._arriving: dict[_Body, asyncio.Timeout] = {}  # the oldest first
 
@@ -82,11 +83,20 @@ class BodyLimit:
                 return
 
             async def replay() -> Message:
-                return body.messages.popleft() if body.messages else await receive()
+                if body.is_given:
+                    return await receive()
+                return {"type": "http.request", "body": body.give(), "more_body": False}
 
+            scope[_RELEASE] = lambda: self._release(body)
             await self.app(scope, replay, send)
         finally:
-            self.held -= body.held
+            self._release(body)
+
+    def _release(self, body: "_Body") -> int:
+        """Count a body no longer; return how many bytes of it were counted."""
+        released, body.held = body.held, 0
+        self.held -= released
+        return released
 
     async def _read_in_time(self, body: "_Body", receive: Receive) -> Refusal | None:
         """Receive a body within the time limit; return a refusal if it is not accepted."""
@@ -112,7 +122,7 @@ class BodyLimit:
             piece = len(message.get("body", b""))
             if refusal := self._refusal_by_size(body.size + piece, body):
                 return refusal
-            body.messages.append(message)
+            body.pieces.append(message.get("body", b""))
             body.size += piece
             body.held += piece
             self.held += piece
@@ -151,9 +161,14 @@ class BodyLimit:
         for body in slow:
             if excess <= 0:
                 break
-            excess -= body.held
-            self.held, body.held = self.held - body.held, 0
+            excess -= self._release(body)
             self._arriving.pop(body).reschedule(now)
+
+
+def release(scope: Scope) -> None:
+    """Record that the body of a request has been parsed, so that it is no longer in memory."""
+    if _RELEASE in scope:
+        scope[_RELEASE]()
 
 
 def _client_left(body: "_Body") -> Refusal:
@@ -173,7 +188,13 @@ class _Body:
     """The received part of a body."""
 
     def __init__(self) -> None:
-        self.messages: deque[Message] = deque()
+        self.pieces: list[bytes] = []
+        self.is_given = False
         self.size = self.held = 0
         """Bytes that have arrived, and those of them that count towards the sum."""
         self.started = asyncio.get_running_loop().time()
+
+    def give(self) -> bytes:
+        """Return the whole body, and keep nothing of it."""
+        pieces, self.pieces, self.is_given = self.pieces, [], True
+        return b"".join(pieces)

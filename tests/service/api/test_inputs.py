@@ -4,6 +4,7 @@ import asyncio
 import json
 import sys
 import threading
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlencode
 
@@ -121,6 +122,17 @@ def test_a_body_of_many_objects_takes_little_memory() -> None:
     fields = asyncio.run(inputs.json_fields(Request({"type": "http"}), body.encode()))
     assert {type(one) for one in fields["x"]} == {dict}
     assert sys.getsizeof(fields["x"][0]) <= 64
+
+
+@pytest.mark.parametrize("size", [10, 2 * inputs.PARSED_ON_LOOP_BYTES])
+@pytest.mark.parametrize("content", ['{"q": "%s"}', "[%s"])
+def test_a_body_counts_until_it_is_parsed(size: int, content: str) -> None:
+    events: list[str] = []
+    scope = {"type": "http", "release_body": lambda: events.append("released")}
+    with suppress(InvalidRequestError):
+        body = (content % ("a" * size)).encode()
+        asyncio.run(inputs.json_fields(Request(scope), body))
+    assert events == ["released"]
 
 
 def test_the_wait_for_the_parser_counts_for_the_deadline() -> None:

@@ -1,6 +1,7 @@
 """In which turns of the event loop requests begin."""
 
 import asyncio
+from collections.abc import Callable
 from statistics import mean
 
 import pytest
@@ -25,11 +26,11 @@ class Client:
         self.line, self.requests, self.turns = line, requests, turns
         self.loop = asyncio.get_running_loop()
         if line.may_begin(self.loop):
-            self.go_on()
+            self.go_on(0.0)
         else:
             line.wait(self)
 
-    def go_on(self) -> None:
+    def go_on(self, seconds: float) -> None:
         self.turns[-1] += 1
         self.requests -= 1
         if self.requests:
@@ -147,7 +148,7 @@ def test_a_request_that_waits_in_line_is_busy_and_its_deadline_passes() -> None:
         assert (
             await newcomers[0][0].read() == b""
         )  # the connection that has been silent for longest
-        waiting[0].go_on()
+        waiting[0].go_on(0.0)
         await reader.readuntil(b"ok")
 
     waiting: list[InLine] = []
@@ -176,4 +177,66 @@ def test_probes_do_not_wait_in_the_line_of_other_requests() -> None:
 
     connections = Connections()
     connections.others = Closed()
+    talk(conversation, connections)
+
+
+class Full(Line):
+    """A line in a turn that lasts until the test ends it."""
+
+    def may_begin(self, loop: asyncio.AbstractEventLoop) -> bool:
+        self._num_begun = BEGUN_PER_TURN
+        return super().may_begin(loop)
+
+    def _watch_turn(self, loop: asyncio.AbstractEventLoop) -> None:
+        pass
+
+
+def test_the_time_in_line_is_told() -> None:
+    now = 0.0
+
+    async def run() -> None:
+        nonlocal now
+        assert await Line().turn(lambda _: None) == 0
+        line, loop = Full(lambda: now), asyncio.get_running_loop()
+        turn = asyncio.ensure_future(line.turn(lambda _: None))
+        await asyncio.sleep(0)
+        now = 1.5
+        line._next_turn(loop, 0.0)
+        assert await turn == 1.5
+        assert len(line) == 0
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_a_request_whose_client_leaves_waits_in_no_line(is_cancelled: bool) -> None:
+    leave: list[Callable[[], None]] = []
+
+    async def run() -> None:
+        line = Full()
+        turn = asyncio.ensure_future(line.turn(leave.append))
+        await asyncio.sleep(0)
+        assert len(line) == 1
+        if is_cancelled:
+            turn.cancel()
+        else:
+            leave[0]()
+        await asyncio.wait([turn])
+        assert len(line) == 0
+
+    asyncio.run(run())
+
+
+def test_a_connection_that_is_lost_leaves_the_line() -> None:
+    connections = Connections()
+    connections.others = Full()
+
+    async def conversation(connect: Connect) -> None:
+        _, writer = await connect()
+        writer.write(HEAD + b"\r\n")
+        await until(lambda: connections.num_in_line == 1)
+        writer.transport.abort()
+        await until(lambda: len(connections) == 0)
+        assert connections.num_in_line == 0
+
     talk(conversation, connections)

@@ -101,7 +101,7 @@ def test_a_stop_waits_until_the_kernel_has_taken_all_answers() -> None:
 
     async def run() -> None:
         wrapped = LingeringTransport(under, lambda: False)
-        server.server_state.connections.add(Mock(transport=wrapped))  # type: ignore[arg-type]
+        server.server_state.connections.add(Mock(transport=wrapped))
         assert not server._is_done()
         wrapped.close()
         assert wrapped.is_closing()

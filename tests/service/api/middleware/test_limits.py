@@ -90,7 +90,7 @@ def test_bodies_share_a_limit_except_small_ones() -> None:
     held, large = asyncio.Event(), 40_000
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        size = len((await receive())["body"]) + len((await receive())["body"])
+        size = len((await receive())["body"])
         await held.wait()
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"%d" % size})
@@ -120,7 +120,7 @@ def test_bodies_that_stand_still_make_room_for_others(monkeypatch: pytest.Monkey
     large = 40_000
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        size = len((await receive())["body"]) + len((await receive())["body"])
+        size = len((await receive())["body"])
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"%d" % size})
 
@@ -161,7 +161,7 @@ def test_a_complete_body_that_waits_for_its_turn_is_not_slow(
     async def run() -> None:
         may_begin = asyncio.Event()
 
-        async def turn() -> float:
+        async def turn(_: ClientState) -> float:
             await may_begin.wait()
             return 1.5
 
@@ -190,3 +190,23 @@ def test_expect_continue_with_a_body_that_is_too_large_is_refused_at_once() -> N
     limited = limits.BodyLimit(create_app(Settings()), 100)
     status, _ = asyncio.run(ask(limited, {"headers": headers}, receive=receive))
     assert status == 413
+
+
+def test_a_parsed_body_no_longer_counts() -> None:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        assert len((await receive())["body"]) == limited.held == 40_000
+        limits.release(scope)
+        assert limited.held == 0
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    limited = limits.BodyLimit(app, 50_000)
+    assert asyncio.run(ask(limited, {}, 40_000))[0] == 200
+    assert limited.held == 0
+
+
+def test_a_body_that_never_fits_is_refused_as_too_large() -> None:
+    limited = limits.BodyLimit(create_app(Settings()), 50_000, total=30_000)
+    status, body = asyncio.run(ask(limited, {}, 40_000))
+    assert status == 413
+    assert b"the limit is 30000" in body
