@@ -98,10 +98,13 @@ class Scales:
         """
         if self._locale is None:
             return None
-        amount = Decimal(value)
-        text = format_compact_decimal(
-            amount, format_type="long", locale=self._locale, fraction_digits=_MOST_DECIMALS
-        )
+        with localcontext(_EXACT):
+            text = format_compact_decimal(
+                Decimal(value),
+                format_type="long",
+                locale=self._locale,
+                fraction_digits=_MOST_DECIMALS,
+            )
         is_read_back = [scaled[:3] for scaled in self.find(text)] == [(0, len(text), value)]
         return text if is_read_back else None
 

@@ -137,6 +137,7 @@ def test_a_word_for_a_power_of_ten_is_protected_with_its_number(
         ),
         ("de-en", "Es sind 5 Mio. ", "Es sind 5 million. "),
         ("de-qqq", "2 Millionen", "2 Millionen"),
+        ("en-de", "7 trillion trillion trillion", "7 trillion trillion trillion"),
     ],
 )
 def test_a_protected_amount_has_the_words_of_the_target_language(
