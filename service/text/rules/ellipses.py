@@ -11,7 +11,10 @@ from service.text.segmenter import has_letter
 _ELLIPSIS = re.compile(
     r"""
     (?P<lead>[ \u00a0]?)
-    (?P<dots> \.{3,}+ | …++ | \A[!?！？]{2,}+ )  # or a row of marks before a sentence
+    (?P<dots>
+        (?<!\.)\.{3,}+ | (?<!…)…++       # a row begins once
+      | \A[!?！？]{2,}+                   # a row of marks before a sentence
+    )
     (?![?!])
     (?P<trail>[ \u00a0]?)
     """,

@@ -219,6 +219,8 @@ def test_any_repetition_takes_linear_time(units: list[str], name: str) -> None:
         ("xml", "<?", 48_000, ("<!DOCTYPE a [", "")),
         ("xml", "<!--", 48_000, ("<!DOCTYPE a [", "]> <p>Ab</p>")),
         ("detector", "\u0315\u0323", 49_000, ("a", "")),
+        ("ellipses", ".", 48_000, ("Ab ", "?")),
+        ("ellipses", "…", 48_000, ("Ab ", "?")),
         ("placeholders", "01 ", 12_000, ("$1 ", "01.5")),
         ("placeholders", "01- 01 1-01 ", 12_000, ("$1 ", "01.5")),
     ],
