@@ -17,7 +17,7 @@ _TAG = re.compile(
     r"""
       </?(?:c|ruby|rt|[biu])(?:\.[^\s.<>&]++)*+>
     | </(?:v|lang)>
-    | <(?:v|lang)(?:\.[^\s.<>&]++)*+[ \t][^<>\n\ufffc]++>  # not with anything protected
+    | <(?:v|lang)(?:\.[^\s.<>&]++)*+[ \t][^<>\n]++>
     | <(?:\d{2,}+:)?\d\d:\d\d\.\d{3}>
     | \{\\[^{}\n]*+\}
     """,
@@ -51,10 +51,14 @@ def _without_name(text: str) -> str:
 
 
 def tagged(run: Run) -> Run:
-    """Convert the markup of subtitles in a run to tags."""
+    """Convert the markup of subtitles in a run to tags, unless a part of it is protected."""
     if "<" not in run.text and "{\\" not in run.text:
         return run
-    matches = list(run.between_tags(_TAG.finditer))
+    matches = [
+        match
+        for match in run.between_tags(_TAG.finditer)
+        if not run.protected_between(*match.span())
+    ]
     return run.extracted(
         [(*match.span(), "") for match in matches],
         [match[0] for match in matches],

@@ -49,12 +49,12 @@ class Ellipses(Rule):
         extractions = [
             _extraction(match)
             for match in run.between_tags(_ELLIPSIS.finditer)
-            if not run.is_protected(match.start("dots"))
+            if not run.protected_between(*match.span("dots"))
         ]
         extractions += [
             ((*match.span("rest"), ""), match["rest"])
             for match in run.between_tags(_ROW.finditer)
-            if not run.is_protected(match.start())
+            if not run.protected_between(*match.span())
         ]
         extractions.sort()
         extracted = run.extracted(

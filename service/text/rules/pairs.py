@@ -10,11 +10,15 @@ MarkPair = tuple[Place, Place]
 
 
 def as_tags(run: Run, pairs: Sequence[MarkPair]) -> Run:
-    """Convert pairs, in the order of their opening marks, to tags, except those with a protected mark.
+    """Convert pairs, in the order of their opening marks, to tags, unless a part of a mark is protected.
 
     A mark follows other tags at the same place.
     """
-    marks = [pair for pair in pairs if not any(run.is_protected(start) for start, _, _ in pair)]
+    marks = [
+        pair
+        for pair in pairs
+        if not any(run.protected_between(start, end) for start, end, _ in pair)
+    ]
     if not marks:
         return run
     tags = [

@@ -59,6 +59,8 @@ def test_markers_that_are_nested_too_deeply_are_text() -> None:
         "Souhlasím s <0>podmínkami</0> a <1>tím</1>. Ano, {link}dál{/link}.",
         '[quote="jan"]\nNe. Ne.\n[/quote]\n\nAno [b]tak[/b].',
         "{{#if a}}Ano.{{else}}Ne.{{/if}}",
+        "Klikni [url=`a b`]sem[/url]. [quote=`Jan B`]Ne.[/quote]",  # with code in a marker
+        "Ten <c.`a b`>pes</c> a <v `Jan B`>kočka",
     ],
 )
 def test_a_copied_text_with_markers_is_unchanged(text: str) -> None:
