@@ -123,17 +123,20 @@ def _with_its_spaces(run: Run) -> Run:
     """
     places: list[Place] = []
     tags = list(run.tags)
+    free_from = 0
     for index, tag in enumerate(tags):
-        before = run.text[max(0, tag.at - 1) : tag.at]
-        after = _SPACE_AFTER.match(run.text, tag.at) if before.isspace() else None
-        first, last = after.span() if after else (tag.at - 1, tag.at)
-        if tag.kind != "void" or (places and places[-1][1] > first):
+        if tag.kind != "void" or tag.at < free_from:
             continue
-        if after:
-            tags[index] = replace(tag, raw=f"{tag.raw}{after[0]}")
-        elif before == " " and _CLOSES.match(run.text, tag.at):
-            tags[index] = replace(tag, raw=f" {tag.raw}")
+        before = run.text[max(0, tag.at - 1) : tag.at]
+        if before.isspace() and (after := _SPACE_AFTER.match(run.text, tag.at)):
+            first, last = after.span()
+            raw = f"{tag.raw}{after[0]}"
+        elif before == " " and tag.at > free_from and _CLOSES.match(run.text, tag.at):
+            first, last = tag.at - 1, tag.at
+            raw = f" {tag.raw}"
         else:
             continue
+        tags[index] = replace(tag, raw=raw)
         places.append((first, last, ""))
+        free_from = last
     return replace(run, tags=tags).edited(places)

@@ -25,6 +25,7 @@ from service.text.rules import casing
 from service.text.rules.clauses import Clauses
 from service.text.rules.currencies import Currencies
 from service.text.rules.dashes import Dashes
+from service.text.rules.elements import Elements
 from service.text.rules.ellipses import Ellipses
 from service.text.rules.end_marks import EndMarks
 from service.text.rules.escapes import Escapes
@@ -39,7 +40,7 @@ from service.text.rules.single_words import SingleWords
 from service.text.rules.slashes import Slashes
 from service.text.rules.unit_words import UnitWords
 from service.text.rules.unknown_names import UnknownNames
-from service.text.run import Format, Run
+from service.text.run import Format, Run, Tag
 from service.text.segmenter import Splitting, split
 from service.text.sentence import Sentence, prepared
 from service.text.stand_ins import StandIn
@@ -114,6 +115,11 @@ def _cut_and_joined(text: str) -> None:
         clauses.join(parts, parts)
 
 
+def _with_tags_in_the_middle(text: str) -> Run:
+    middle = len(text) // 2
+    return Run(text, [Tag(middle, "<!>", "void")] * middle)
+
+
 def _in_pieces(text: str) -> Sentence | None:
     sentence = prepared(Run(text), PIPELINE)
     return sentence.in_pieces("") if sentence else None
@@ -141,6 +147,7 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "end marks": lambda text: EndMarks().restore(Run(text), Run(text)),
     "numbers": lambda text: Numbers().protect(Run(text), Run()),
     "operators": lambda text: Operators().protect(Run(text), Run()),
+    "elements": lambda text: Elements().prepare(_with_tags_in_the_middle(text)),
     "currencies": lambda text: Currencies(profile("de"), profile("en")).protect(Run(text), Run()),
     "unit words": lambda text: UNIT_WORDS.protect(Run(text), Run(text)),
     "number words": lambda text: NUMBER_WORDS.came_through(Run(text), Run(text)),
@@ -219,6 +226,7 @@ def test_any_repetition_takes_linear_time(units: list[str], name: str) -> None:
         ("xml", "<?", 48_000, ("<!DOCTYPE a [", "")),
         ("xml", "<!--", 48_000, ("<!DOCTYPE a [", "]> <p>Ab</p>")),
         ("detector", "\u0315\u0323", 49_000, ("a", "")),
+        ("elements", "\n", 48_000, ("a", "b")),
         ("ellipses", ".", 48_000, ("Ab ", "?")),
         ("ellipses", "…", 48_000, ("Ab ", "?")),
         ("placeholders", "01 ", 12_000, ("$1 ", "01.5")),
