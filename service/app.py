@@ -144,9 +144,8 @@ async def _load_and_watch(
     failure = None
     try:
         while failure is None:
-            failure = await _failure_to_load(loading)
             try:
-                failure = failure or _failure_of(store)
+                failure = await _failure_to_load(loading) or _failure_of(store)
             except Exception:  # this task must not end unnoticed
                 logger.exception("the state of the models could not be checked")
     finally:

@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from contextvars import ContextVar
 from functools import lru_cache
 from types import TracebackType
@@ -135,20 +136,31 @@ class LogWriter(logging.Handler):
             self._changed.notify_all()
 
     def _write_on(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._lines or self._is_closed)
-                if not self._lines:
-                    return
-                self._is_writing = True
+        is_open = True
+        while is_open:
+            with suppress(
+                Exception
+            ):  # such as too little memory for these lines; others must follow
+                is_open = self._write_next()
+
+    def _write_next(self) -> bool:
+        """Wait for lines, and write them; return whether more may come."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._lines or self._is_closed)
+            if not self._lines:
+                return False
+            self._is_writing = True
+        try:
             time.sleep(GATHER_SECONDS)
             with self._changed:
                 lines, self._lines = self._lines, []
                 num_lost, self._num_lost = self._num_lost, 0
             self._write("".join(f"{line}\n" for line in [*lines, *self._loss_warning(num_lost)]))
+        finally:
             with self._changed:
                 self._is_writing = False
                 self._changed.notify_all()
+        return True
 
     def _loss_warning(self, num_lost: int) -> Iterator[str]:
         if num_lost:
@@ -179,15 +191,9 @@ def configure(level: str, form: str) -> None:
     handler.addFilter(_WithRequestId())
     text = "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"
     handler.setFormatter(_Json() if form == "json" else _Text(text))
-    logging.getLogger("uvicorn.error").addFilter(_is_news)
     # neither format uses threads or processes, whose names take a third of the time
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-
-
-def _is_news(record: logging.LogRecord) -> bool:
-    """Filter out uvicorn's warning about invalid HTTP, with which any client could flood the log."""
-    return record.msg != "Invalid HTTP request received."
 
 
 def print_line(line: str) -> None:

@@ -27,6 +27,8 @@ _ORIGIN = re.compile(
 )
 """An origin as browsers send it: in lower case, without a path or a trailing slash."""
 
+NONE = "none"
+
 _WORDS = {int: "N", float: "SECONDS", str: "VALUE", Path: "PATH", Path | None: "PATH"}
 """Placeholders for values in `--help`, by type."""
 
@@ -40,10 +42,12 @@ def _check_host(host: str) -> str:
 
 
 def _check_origins(origins: tuple[str, ...]) -> tuple[str, ...]:
+    if origins == (NONE,):
+        return ()
     for origin in origins:
         if origin != "*" and not _ORIGIN.fullmatch(origin):
             raise ValueError(
-                f"{origin!r} is not an origin: use https://host, https://host:port, or *"
+                f"{origin!r} is not an origin: use https://host, https://host:port, * or {NONE} alone"
             )
     return origins
 
@@ -114,7 +118,7 @@ class Settings(ModelSettings):
         int,
         Field(
             ge=1,
-            le=1_073_741_824,
+            le=33_554_432,
             description="Size of a request's body, beyond which it gets 413.",
         ),
     ] = 1_048_576
@@ -169,7 +173,8 @@ class Settings(ModelSettings):
         BeforeValidator(split),
         AfterValidator(_check_origins),
         Field(
-            description="Origins whose web pages may call the service, separated by commas; * means any."
+            description="Origins whose web pages may call the service, separated by commas; * means any, "
+            "none means no page of another origin."
         ),
     ] = ("*",)
     trusted_proxies: Annotated[
@@ -234,9 +239,9 @@ def default_of(name: str, field: FieldInfo) -> str:
     if isinstance(default, bool):
         return str(default).lower()
     if isinstance(default, tuple):
-        return ",".join(default) or "none"
+        return ",".join(default) or NONE
     if default in (None, ""):
-        return "none"
+        return NONE
     return f"{default:g}" if isinstance(default, float) else str(default)
 
 

@@ -92,21 +92,24 @@ class Exchange:
         self._write(bytes(response.body), False)
 
     async def run(self, app: ASGIApp) -> None:
-        """Run `app`; if it fails before its answer has started, answer with an internal error."""
+        """Run `app`; if it fails before its answer has started, answer with an internal error.
+
+        If the answer remains incomplete, the connection is closed.
+        """
         try:
             await app(self.scope, self.receive, self.send)
             if not self.is_answered and not self._client.has_left:
                 raise RuntimeError("the application has not completed its answer")
         except asyncio.CancelledError:
-            self.connection.transport.close()
+            pass
         except Exception as error:
             logger.error("a request was not answered", exc_info=error)
-            if self.has_started:
-                self.connection.transport.close()
-            else:
+            if not self.has_started:
                 await self._fail()
         finally:
             self.task = None
+            if not self.is_answered:
+                self.connection.transport.close()
 
     async def receive(self) -> Message:
         """Return the next piece of the body, or `http.disconnect`; this is ASGI's `receive`."""

@@ -119,6 +119,29 @@ def test_a_stuck_reader_blocks_nothing_and_lost_lines_are_counted(
     assert found.count(b"service.test") + sum(lost) == 20
 
 
+def test_lines_follow_those_that_could_not_be_written(
+    pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reading, writing = pipe
+    logs.configure("info", "text")
+    [writer] = [one for one in logging.getLogger().handlers if isinstance(one, logs.LogWriter)]
+    write = writer._write
+
+    def fail(_: str) -> None:
+        monkeypatch.setattr(writer, "_write", write)
+        raise MemoryError
+
+    monkeypatch.setattr(writer, "_write", fail)
+    for number in range(2):
+        logging.getLogger("service.test").info("line %d", number)
+        flush()
+    os.close(writing)
+    with open(reading, "rb") as stream:
+        found = stream.read()
+    assert b"line 1" in found
+    assert b"line 0" not in found
+
+
 def test_a_closed_pipe_is_ignored(pipe: tuple[int, int]) -> None:
     reading, writing = pipe
     os.close(reading)

@@ -118,6 +118,8 @@ def test_origins_must_have_the_form_that_browsers_send(monkeypatch: pytest.Monke
     origins = "https://a.example, http://localhost:8080,http://[::1]:3000,chrome-extension://abc,*"
     monkeypatch.setenv("ATTENDANT_CORS_ORIGINS", origins)
     assert len(Settings().cors_origins) == 5
+    monkeypatch.setenv("ATTENDANT_CORS_ORIGINS", "none")
+    assert Settings().cors_origins == ()
     for wrong in (
         "a.example",
         "https://a.example/",
@@ -250,7 +252,7 @@ def test_help_is_readable(
         "--max-num-seqs N Maximum sentences",
         "--rerank, --no-rerank Whether",
         "ATTENDANT_API_KEYS. (default: false)",
-        "* means any. (default: *)",
+        "none means no page of another origin. (default: *)",
         "keys are ignored. (default: none)",
         "the service does not start. (default: none)",
     ):

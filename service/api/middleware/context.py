@@ -75,11 +75,11 @@ class RequestContext:
         identity = scope.get("request_id") or identity_of(scope["headers"])
         scope["request_id"] = identity  # for answers that bypass this middleware
         request_id.set(identity.decode())
-        started, has_ended = time.perf_counter(), False
+        started, has_ended, is_between = time.perf_counter(), False, True
         start: Message | None = None
 
         async def send_with_id(message: Message) -> None:
-            nonlocal start, has_ended
+            nonlocal start, has_ended, is_between
             is_start = message["type"] == "http.response.start"
             if is_start:
                 id_fields = identifying(identity, scope["path"])
@@ -89,12 +89,13 @@ class RequestContext:
                 start = message
             else:
                 has_ended = not message.get("more_body", False)
+                is_between = message.get("body", b"").endswith(b"\n\n")  # of two events
 
         self.in_flight += 1
         try:
             await self.app(scope, receive, send_with_id)
         except asyncio.CancelledError:
-            streams = start is not None and not has_ended and _is_event_stream(start)
+            streams = start is not None and not has_ended and is_between and _is_event_stream(start)
             if start is None or streams:
                 await _cut_off(scope, receive, send_with_id, streams)
             elif not has_ended:  # only closing the connection tells the client

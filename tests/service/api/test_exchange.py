@@ -193,3 +193,18 @@ def test_receive_returns_a_disconnect_for_an_incomplete_request(
         *2 * [{"type": "http.disconnect"}],
     ]
     assert not caplog.records
+
+
+def test_a_connection_is_closed_if_even_the_error_cannot_be_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    closed = []
+
+    async def fail(exchange: Exchange) -> None:
+        closed.append(exchange.connection)
+        raise MemoryError
+
+    monkeypatch.setattr(Exchange, "_fail", fail)
+    with pytest.raises(MemoryError):
+        answered_by(failing, GET)
+    assert cast(Told, closed[0]).is_closed

@@ -80,19 +80,22 @@ def test_a_request_cut_off_at_shutdown_gets_an_error(
 
 
 @pytest.mark.parametrize(
-    ("kind", "ending"),
+    ("kind", "first", "ending"),
     [
-        (b"text/event-stream; charset=utf-8", b"event: error\ndata: "),
-        (b"application/json", b""),  # an error cannot be added to it
+        (b"text/event-stream; charset=utf-8", b"data: 1\n\n", b"event: error\ndata: "),
+        (b"text/event-stream", b"data: the first piece of a lo", b""),
+        (b"application/json", b"first", b""),  # an error cannot be added to it
     ],
 )
-def test_a_stream_cut_off_at_shutdown_ends_with_an_error(kind: bytes, ending: bytes) -> None:
+def test_a_stream_cut_off_at_shutdown_ends_with_an_error(
+    kind: bytes, first: bytes, ending: bytes
+) -> None:
     sent: list[Message] = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         start = {"type": "http.response.start", "status": 200}
         await send({**start, "headers": [(b"content-type", kind)]})
-        await send({"type": "http.response.body", "body": b"first", "more_body": True})
+        await send({"type": "http.response.body", "body": first, "more_body": True})
         await asyncio.Event().wait()
 
     async def take(message: Message) -> None:
