@@ -27,7 +27,8 @@ _ANY_NAME = re.compile(
     rf"(?<!{_LETTER.pattern})(?:{any_of([*NAMES, *NUMBERS, *YEARS, *TIMES])})(?!{_LETTER.pattern})"
     r"|<\w{1,20}>"  # a token
 )
-_FOR_PIECES = re.compile(r"X\d+Y")
+_BASE = re.compile(r"X\d+Y")
+"""How stand-ins for pieces begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,8 @@ def for_model(run: Run, tokens: Sequence[str] = (), avoid: str = "") -> list[Sta
 
 def for_pieces(run: Run) -> list[StandIn]:
     """Choose a stand-in for each protected part of a text that no model reads; they may touch words."""
-    base = next(base for base in map("X{}Y".format, count()) if base not in run.text)
+    taken = set(_BASE.findall(run.text))
+    base = next(base for base in map("X{}Y".format, count()) if base not in taken)
     return [_stand_in(run, part, f"{base}{number}X") for number, part in enumerate(run.protected)]
 
 
@@ -193,6 +195,6 @@ def _occurrences(text: str, stand_ins: Sequence[StandIn]) -> Iterator[re.Match[s
     """Yield the places of stand-ins in a text, in order."""
     if stand_ins:
         names = {stand_in.name for stand_in in stand_ins}
-        base = _FOR_PIECES.match(stand_ins[0].name)
+        base = _BASE.match(stand_ins[0].name)
         pattern = re.compile(rf"{base[0]}\d+X") if base else _ANY_NAME
         yield from (match for match in pattern.finditer(text) if match[0] in names)

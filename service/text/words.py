@@ -36,6 +36,9 @@ TOUCHING = f"{UNSPACED}\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
 """The same with Korean, whose particles directly follow words in other scripts."""
 MARKS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff"
 """Combining marks such as accents, for a set."""
+_PLAIN_WORD = re.compile(r"\w+")
+MAX_SEARCHED = 1_000
+"""Limit for words that are searched in a text of any length."""
 SAME_WORD = 0.5
 """Added to the attention between equal words, such as names, numbers and punctuation."""
 
@@ -183,6 +186,19 @@ def _membership(words: Sequence[Span], pieces: Sequence[Span]) -> NDArray[np.flo
         starts < np.maximum(piece_ends, piece_starts + 1)
     )
     return shares.astype(np.float32)
+
+
+def absent(words: Iterable[str], text: str) -> set[str]:
+    """Return the words that a text lacks, also within its words.
+
+    Of those that are no words of it, only the first `MAX_SEARCHED` are searched within others.
+
+    >>> sorted(absent(["Anna", "Bob", "Bonn"], "Annas Bonn"))
+    ['Bob']
+    """
+    own = set(_PLAIN_WORD.findall(text))
+    others = [word for word in dict.fromkeys(words) if word not in own]
+    return {word for word in others[:MAX_SEARCHED] if word not in text} | {*others[MAX_SEARCHED:]}
 
 
 def any_of(words: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ import regex
 
 from service.text.rules.rule import SpellingRule
 from service.text.run import Run
+from service.text.words import absent
 
 _WORD = regex.compile(r"[\p{L}\p{M}]++")
 _MAX_FINE = 1_000
@@ -28,9 +29,8 @@ class Letters(SpellingRule):
         """Check that a translation has each such word, ignoring case."""
         if not self._lacks(source.text):
             return True
-        translated = translation.unprotected().casefold()
-        words = self._words(source.unprotected())
-        return all(word[0].casefold() in translated for word in words)
+        words = (word[0].casefold() for word in self._words(source.unprotected()))
+        return not absent(words, translation.unprotected().casefold())
 
     def protect(self, run: Run, translation: Run) -> Run:
         """Protect these words."""

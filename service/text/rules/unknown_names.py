@@ -14,6 +14,7 @@ from service.text.known_words import KnownWords
 from service.text.rules.names import Names
 from service.text.rules.rule import Rule, Setting, Table
 from service.text.run import Run
+from service.text.words import absent
 
 _CAPITALIZED = regex.compile(
     r"""
@@ -96,11 +97,9 @@ class UnknownNames(Rule):
             for match in _CAPITALIZED.finditer(source.text)
             if not source.is_protected(match.start())
         ]
-        missing = [
-            word
-            for word in words
-            if not word.isupper() and word.removesuffix("s") not in translation.text
-        ]
+        names = {word: word.removesuffix("s") for word in words if not word.isupper()}
+        lacked = absent(names.values(), translation.text)
+        missing = [word for word, name in names.items() if name in lacked]
         if capitals := [word for word in words if word.isupper()]:
             folded = set(map(str.casefold, translation.words))
             missing += [word for word in capitals if not _is_among(folded, word)]

@@ -29,6 +29,7 @@ from service.text.rules.elements import Elements
 from service.text.rules.ellipses import Ellipses
 from service.text.rules.end_marks import EndMarks
 from service.text.rules.escapes import Escapes
+from service.text.rules.letters import Letters
 from service.text.rules.month_names import MonthNames
 from service.text.rules.names import Names
 from service.text.rules.notation import notation_of
@@ -51,6 +52,7 @@ from tests.growth import beyond_linear
 from tests.service.text.pipelines import assembled, every_rule
 from tests.service.text.repetitions import PATTERNS, UNITS, repeated
 
+LETTERS_FOR_DIGITS = str.maketrans("0123456789", "abcdefghij")
 CHARACTERS = 1_000
 """Length of the shorter text; the other is four times as long."""
 
@@ -68,6 +70,7 @@ NAMES = Names({"Bonn": "Bonn", "Ab": "Off", "A B": "B A"})
 DETECTOR, CERTAINTY = Detector(["de", "en"]), Certainty("en", "de")
 WORDS = SingleWords({"a": "b"})
 UNKNOWN = UnknownNames(KnownWords((), ["abab", "aaaa"], ["", "a"]))
+LETTERS = Letters(str.isascii)
 UNIT_WORDS = UnitWords(profile("de"), profile("en"))
 NUMBER_WORDS = NumberWords(profile("de"), profile("en"))
 MONTH_NAMES = MonthNames("de", "en")
@@ -158,11 +161,14 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "slashes": lambda text: Slashes().restore(Run(text), Slashes().prepare(Run(text))),
     "came through": lambda text: PIPELINE.came_through(Run(text), Run(text)),
     "in pieces": _in_pieces,
+    "for pieces": lambda text: stand_ins.for_pieces(Run(text)),
     "stand-ins": lambda text: stand_ins.came_through(text, RESTORED),
     "restored": lambda text: stand_ins.restored(Run(text), RESTORED),
     "words": lambda text: (words.word_spans(text), words.words_of(text)),
     "single words": lambda text: WORDS.restore(Run(text), Run(text)),
     "names": lambda text: NAMES.restore(Run(text), Run(text)),
+    "lost names": lambda text: UNKNOWN.came_through(Run(text), Run(text.lower())),
+    "lost letters": lambda text: LETTERS.came_through(Run(text), Run(text.replace(" ", ""))),
     "unknown names": lambda text: UNKNOWN.protect(Run(text.title()), Run()),
 }
 STEPS: dict[str, tuple[Callable[[str], Any], Callable[[Any], object]]] = {
@@ -239,6 +245,18 @@ def test_the_longest_text_takes_linear_time(
     before, after = around
     pattern = partial(repeated, unit, before=before, after=after)
     assert grows(name, pattern, length // 4) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [("lost names", "Ab", ""), ("lost letters", "ä", ""), ("for pieces", "X", "Y")],
+)
+def test_different_words_take_linear_time(name: str, before: str, after: str) -> None:
+    def pattern(length: int) -> str:
+        text = " ".join(f"{before}{number}{after}" for number in range(length // 7))
+        return text if name == "for pieces" else text.translate(LETTERS_FOR_DIGITS)
+
+    assert grows(name, pattern, 25_000) == ""
 
 
 @pytest.mark.parametrize("unread", "\x01\x7f\u061c\u200b\u200c\u200e\u200f\ufeff\ufffd")
