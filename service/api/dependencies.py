@@ -5,7 +5,7 @@ The functions that FastAPI calls are `async`, because it would run plain functio
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
@@ -15,7 +15,6 @@ from starlette.responses import Response
 from service.api import client_state
 from service.api.access import Gate
 from service.api.client_state import ClientState
-from service.api.deepl.usage import CharacterCount
 from service.errors import ClientLeftError, TextTooLongError
 from service.metrics import Metrics
 from service.models.model_set import ModelSet
@@ -112,7 +111,6 @@ class Services:
     metrics: Metrics
     threads: Threads
     """For work that would block the event loop."""
-    deepl_characters: CharacterCount = field(default_factory=CharacterCount)
 
     @property
     def models(self) -> ModelSet:

@@ -96,8 +96,7 @@ async def translate(request: Request) -> Response:
     work = models.translate(body.text, source, target, options, timeout)
     translations = all_translated(await unless_client_leaves(request, work))
     characters = sum(map(len, body.text))
-    service.deepl_characters.total += characters
-    service.metrics.characters.inc(characters)
+    service.metrics.count_deepl_characters(characters)
     answer = DeepLTranslateResponse(
         translations=[
             _translated(text, source, translation, body.model_type)
@@ -122,7 +121,7 @@ def _translate_request(fields: dict[str, Any]) -> TranslateRequest:
 async def usage(request: Request, service: ServicesDependency) -> Usage:
     """Return the number of characters translated in DeepL's dialect since the start; there is no limit."""
     parse(UsageRequest, await entered_fields(request, service.gate))
-    return Usage(character_count=service.deepl_characters.total, character_limit=NO_LIMIT)
+    return Usage(character_count=service.metrics.num_deepl_characters, character_limit=NO_LIMIT)
 
 
 @router.get("/glossary-language-pairs", openapi_extra=openapi_query(UsageRequest), responses=ERRORS)
