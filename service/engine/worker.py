@@ -36,7 +36,8 @@ class Worker:
         """Work until the engine closes or fails. However this ends, no result is left undelivered."""
         try:
             while (schedule := self._next_schedule()) is not None:
-                with self.shared.turns, self.shared.watch.busy("a step"):
+                # the wait for a turn is watched: another engine's run that hangs keeps its turn
+                with self.shared.watch.busy("a step"), self.shared.turns:
                     self._step_or_fail(schedule)
         except BaseException as error:
             self.shared.give_up(f"a thread ended with {type(error).__name__}", error)

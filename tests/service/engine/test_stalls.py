@@ -10,6 +10,7 @@ import pytest
 from service import errors
 from service.engine.config import EngineConfig
 from service.engine.engine import CLOSE_SECONDS, Engine
+from service.engine.turns import Turns
 from service.engine.types import DecodingOptions
 from tests.fakes import EchoRunner, Faults, echo_of, echo_source
 from tests.service.engine.test_faults import GREEDY, IDS, outcome, running
@@ -73,6 +74,31 @@ def test_a_run_that_hangs_stops_the_engine(
     finally:
         runner.end.set()
     assert engine.close()
+
+
+def test_an_engine_stops_if_a_run_of_another_one_keeps_the_only_turn() -> None:
+    now, turns, runner = 0.0, Turns(1), HangingRunner("decode")
+    runner.hangs = True
+    config = EngineConfig(stall_seconds=60)
+    old, new = (
+        Engine([one], IDS, config, clock=lambda: now, turns=turns) for one in (runner, EchoRunner())
+    )
+    old.start()
+    new.start()
+    try:
+        old.submit([(echo_source(9), GREEDY)])
+        wait_until(lambda: runner.num_hanging == 1)
+        [waiting] = new.submit([(echo_source(9), GREEDY)])
+        wait_until(lambda: len(turns._waiting) == 1)
+        for _ in range(61):
+            new.check()
+            now += 1
+        assert new.failure == "a step has not ended for 60 s"
+        assert outcome(waiting) is errors.EngineDeadError
+    finally:
+        runner.end.set()
+        old.close()
+        new.close()
 
 
 def test_results_found_before_a_hang_are_delivered() -> None:
