@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from service.engine.stalls import StallDetector
 from service.errors import BundleError, ModelUnavailableError
 from service.models.bundle import MANIFEST, Bundle, describe, load
 from service.models.bundle_files import unreadable
@@ -26,10 +27,14 @@ class ModelFolder:
         settings: ModelSettings,
         start: Callable[[Bundle], ServedModel],
         observer: Observer,
+        watch: StallDetector,
     ) -> None:
-        """Find and load nothing yet; `start` starts the model of a verified bundle."""
+        """Find and load nothing yet; `start` starts the model of a verified bundle.
+
+        What may hang on a disk is registered with `watch`.
+        """
         self.path, self._settings, self._observer = path, settings, observer
-        self._start = start
+        self._start, self._watch = start, watch
         max_bytes = settings.max_memory_mb * 1_000_000
         self.pool = ModelPool(self._load, max_bytes, settings.model_idle_seconds, observer)
 
@@ -71,7 +76,7 @@ class ModelFolder:
         try:
             for model in added:
                 if leaving & _pairs(model):
-                    load(model.bundle.folder)
+                    self._verified(model.bundle)
                     self.pool.load(model)
         except (BundleError, ModelUnavailableError):
             self.pool.remove(added)
@@ -90,10 +95,19 @@ class ModelFolder:
         Raises:
             BundleError: the bundle cannot be served, or has changed.
         """
-        found = load(bundle.folder)
+        found = self._verified(bundle)
         if found.manifest != bundle.manifest:
             raise BundleError(" has changed: reload the models", bundle.folder / MANIFEST)
         return self._start(found)
+
+    def _verified(self, bundle: Bundle) -> Bundle:
+        """Read a bundle's files again.
+
+        Raises:
+            BundleError: the bundle cannot be served.
+        """
+        with self._watch.busy(f"the check of {bundle.folder.name}"):
+            return load(bundle.folder)
 
 
 def _pairs(model: PooledModel) -> set[tuple[str, str]]:

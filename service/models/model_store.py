@@ -60,8 +60,9 @@ class ModelStore:
         self.current: ModelSet | None = None
         self._options = model_options(settings)
         self._turns = Turns(settings.num_workers or available_cores())
+        self._watch = StallDetector(clock)
         self._folder = (
-            ModelFolder(settings.bundles, settings, self._start_pooled, observer)
+            ModelFolder(settings.bundles, settings, self._start_pooled, observer, self._watch)
             if settings.bundles
             else None
         )
@@ -70,7 +71,6 @@ class ModelStore:
         """Whether a thread hangs, which would keep the interpreter from exiting."""
         self._changing = threading.Lock()
         self._retiring: threading.Thread | None = None
-        self._watch = StallDetector(clock)
 
     def get(self) -> ModelSet:
         """Return the current models.

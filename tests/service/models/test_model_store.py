@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from service.errors import NotReadyError
+from service.errors import BundleError, NotReadyError
 from service.metrics import Metrics
 from service.models import model_store
+from service.models.bundle import Bundle
 from service.models.loading import ServedModel, start_model
 from service.models.model_set import ModelSet
 from service.models.model_store import ModelStore
@@ -142,6 +143,33 @@ def test_a_reload_that_hangs_is_a_failure_after_ten_minutes(loads: Loads) -> Non
         assert store.has_hung
         loads.may_end.set()
         assert isinstance(reloading.exception(60), NotReadyError)
+
+
+def test_a_model_of_the_folder_whose_files_cannot_be_read_to_the_end_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(TINY_BUNDLE, tmp_path / "models" / "a")
+    clock, is_read, may_end = count(), threading.Event(), threading.Event()
+
+    def hanging(_: Path) -> Bundle:
+        is_read.set()
+        assert may_end.wait(60)
+        raise BundleError(" cannot be read")
+
+    monkeypatch.setattr("service.models.folder.load", hanging)
+    settings = Settings(bundles=tmp_path / "models", device="cpu")
+    store = ModelStore(settings, Metrics(), clock=lambda: float(next(clock)))
+    [model] = store.load().pooled
+    try:
+        waiting = model.pool.ask(model)
+        assert is_read.wait(60)
+        failures = [store.check() for _ in range(602)]
+        assert failures[:599] == [None] * 599
+        assert failures[-1] == "the check of a has not ended for 601 s"
+    finally:
+        may_end.set()
+    waiting.exception(60)
+    store.stop()
 
 
 def test_each_model_has_ten_minutes_to_load(loads: Loads, tmp_path: Path) -> None:
