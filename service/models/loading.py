@@ -237,14 +237,14 @@ def _aligner(
 
 
 def _start(model: ServedModel, runner: OnnxModelRunner, special: SpecialIds) -> None:
-    """Start a model's engine and check its translations; close the model if the check fails.
+    """Start a model's engine and check its translations; close the model if one of these fails.
 
     Raises:
-        BundleError: the check failed.
+        BundleError: one of them failed.
     """
     bundle, translator = model.bundle, model.translator
-    model.engine.start()
     try:
+        model.engine.start()
         run_with_timeout(PROOF_SECONDS, lambda: check_graphs(bundle, runner, special))
         check_translations(bundle, model.engine, translator.tokenizers)
         run_with_timeout(PROOF_SECONDS, lambda: measure_alignment(bundle, translator.aligner))

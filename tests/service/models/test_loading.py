@@ -36,6 +36,24 @@ def test_a_wrong_graph_is_detected_before_the_first_request(
     wait_until(lambda: set(threading.enumerate()) <= before)
 
 
+def test_a_model_leaves_no_thread_behind_if_one_of_its_threads_cannot_be_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    start = threading.Thread.start
+
+    def limited(self: threading.Thread) -> None:
+        if self.name == "engine-1":
+            raise RuntimeError("can't start new thread")
+        start(self)
+
+    monkeypatch.setattr(threading.Thread, "start", limited)
+    before = set(threading.enumerate())
+    options = ModelOptions(precision="int8", device="cpu", num_workers=2)
+    with pytest.raises(BundleError, match="can't start new thread"):
+        start_model(load(TINY_BUNDLE), options)
+    wait_until(lambda: set(threading.enumerate()) <= before)
+
+
 def test_a_model_that_hangs_during_the_check_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
