@@ -58,7 +58,7 @@ class ModelPool:
             resident: returns the resident memory of the process, or None if unknown.
             clock: returns seconds.
         """
-        self._start, self._resident, self._clock = start, resident, clock
+        self._start, self._resident, self.clock = start, resident, clock
         self._max_bytes, self._idle_seconds = max_bytes, idle_seconds
         self._observer = observer or Observer()
         self.has_hung = False
@@ -78,7 +78,7 @@ class ModelPool:
                 future.set_exception(NotReadyError("the service is stopping"))
             elif model.loaded is not None and not model.is_leaving:
                 self._grant(model, [future])
-            elif model.failure and self._clock() < model.retry_at:
+            elif model.failure:
                 future.set_exception(self._error_for(model))
             else:
                 model.waiting.append(future)
@@ -95,7 +95,7 @@ class ModelPool:
         with self._changed:
             if not has_waited:
                 model.users -= 1
-                model.used_at = self._clock()
+                model.used_at = self.clock()
             if not model.users:
                 self._changed.notify_all()
 
@@ -191,7 +191,7 @@ class ModelPool:
                 with self._changed:
                     self._queue.popleft()  # not earlier, so that `close` finds the waiting requests
         if self._idle_seconds:
-            limit = self._clock() - self._idle_seconds
+            limit = self.clock() - self._idle_seconds
             self._unload_all("idle", lambda model: model.used_at <= limit)
         self._make_room(None)
 
@@ -210,7 +210,7 @@ class ModelPool:
         model = self._start(wanted.bundle)
         wanted.bytes = max(wanted.bytes // 2, (self._resident() or 0) - bytes_before)
         with self._changed:
-            wanted.loaded, wanted.failure = model, ""
+            wanted.loaded, wanted.reason = model, ""
             self._loaded.add(wanted)
             waiting, wanted.waiting = wanted.waiting, []
             self._grant(wanted, waiting)
@@ -225,8 +225,8 @@ class ModelPool:
             reason = error.client_message
         with self._changed:
             if wanted.loaded is None:
-                wanted.failure = f"{name} cannot be loaded: {reason}"
-                wanted.retry_at = self._clock() + RETRY_SECONDS
+                wanted.reason = f"{name} cannot be loaded: {reason}"
+                wanted.retry_at = self.clock() + RETRY_SECONDS
         self._fail(wanted)
         logger.error(
             "%s cannot be loaded: %s", name, error, exc_info=None if is_for_client else error
@@ -236,7 +236,7 @@ class ModelPool:
     def _grant(self, model: PooledModel, waiting: Sequence["Future[ServedModel]"]) -> None:
         """Give the model to those requests that still wait. The caller holds the lock."""
         assert model.loaded is not None
-        model.used_at = self._clock()
+        model.used_at = self.clock()
         for future in waiting:
             if future.set_running_or_notify_cancel():  # from now on, it cannot be cancelled
                 model.users += 1
@@ -254,7 +254,7 @@ class ModelPool:
         """Return the error for a request that does not get the model."""
         if self._is_closing:
             return NotReadyError("the service is stopping")
-        return ModelUnavailableError(model.failure, model.retry_at - self._clock())
+        return ModelUnavailableError(model.reason, model.retry_at - self.clock())
 
     def _is_too_much(self, num_bytes: int) -> bool:
         return bool(self._max_bytes) and (self._resident() or 0) + num_bytes > self._max_bytes

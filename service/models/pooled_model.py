@@ -33,11 +33,20 @@ class PooledModel:
         self.is_removed = False
         """Whether the bundle is no longer in the folder. Older requests may still have it loaded."""
         self.waiting: list[Future[ServedModel]] = []
-        self.failure = ""
-        """Why it could not be loaded, for clients."""
+        self.reason = ""
+        """Why it could not be loaded the last time, for clients; empty if it could."""
         self.retry_at = 0.0
+        """When a request may cause another attempt, by the pool's clock, in seconds."""
         self.bytes = round(GROWTH * sum(_size(bundle, name) for name in bundle.manifest.files))
         """Memory that loading is expected to take: as much as last time."""
+
+    @property
+    def failure(self) -> str:
+        """Why it cannot be loaded, for clients; empty once a request may cause another attempt.
+
+        So the service becomes ready again, otherwise no request would.
+        """
+        return self.reason if self.pool.clock() < self.retry_at else ""
 
     @property
     def state(self) -> State:

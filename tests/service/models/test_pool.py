@@ -72,6 +72,7 @@ def test_a_failed_load_is_retried_later(machine: Machine, pooled: Pooled) -> Non
     assert model.state == "failed"
     assert asyncio.run(use(other)) == "b"
     machine.now += RETRY_SECONDS
+    assert (model.state, model.failure) == ("unloaded", "")  # ready, so that a request comes
     assert asyncio.run(use(model)) == "a"
     assert machine.loads == ["a", "b", "a"]
 
