@@ -114,9 +114,10 @@ class ModelPool:
     def preload(self, models: Sequence[PooledModel]) -> list[ModelUnavailableError]:
         """Load models now, as long as there is room in memory; return the errors of those that failed."""
         errors = []
-        for index, model in enumerate(models):
+        missing = [model for model in models if model.loaded is None]
+        for index, model in enumerate(missing):
             if self._is_too_much(model.bytes):
-                names = ", ".join(waiting.bundle.manifest.name for waiting in models[index:])
+                names = ", ".join(waiting.bundle.manifest.name for waiting in missing[index:])
                 logger.warning("not loaded yet, as there is no room in memory: %s", names)
                 break
             try:

@@ -136,3 +136,6 @@ def test_only_what_fits_is_preloaded(
     pool.preload(models)
     assert machine.loaded == ["a", "b"]
     assert "no room in memory: tiny" in caplog.text
+    caplog.clear()
+    assert pool.preload(models[:2]) == []  # they are loaded, and need no more room
+    assert caplog.text == ""
