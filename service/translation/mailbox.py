@@ -3,7 +3,6 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 
@@ -28,8 +27,12 @@ class Mailbox:
         self._calls.append(partial(receive, message))
         if not self._is_woken:  # otherwise, `_take_all` has yet to read the queue
             self._is_woken = True
-            with suppress(RuntimeError):
+            try:
                 self.loop.call_soon_threadsafe(self._take_all)
+            except BaseException as error:
+                self._is_woken = False  # so that the next call wakes the loop
+                if not isinstance(error, RuntimeError):  # the loop is closed
+                    raise
 
     def _take_all(self) -> None:
         self._is_woken = False  # first, so that a call that is appended from now on wakes the loop

@@ -71,6 +71,27 @@ def test_no_message_is_lost_even_if_another_one_fails() -> None:
     assert len(problems) == 1
 
 
+def test_messages_arrive_after_one_that_found_no_memory_to_wake_the_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    taken: list[int] = []
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    async def run() -> None:
+        loop = asyncio.get_running_loop()
+        mailbox = Mailbox(loop)
+        with monkeypatch.context() as patched, pytest.raises(MemoryError):
+            patched.setattr(loop, "call_soon_threadsafe", fail)
+            mailbox.post(taken.append, 1)
+        mailbox.post(taken.append, 2)
+        await asyncio.sleep(0.01)
+
+    asyncio.run(run())
+    assert taken == [1, 2]
+
+
 def test_messages_to_a_closed_loop_are_dropped() -> None:
     loop = asyncio.new_event_loop()
     mailbox = Mailbox(loop)
