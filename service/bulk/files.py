@@ -10,8 +10,6 @@ from service.bulk.errors import BulkError
 from service.bulk.records import Column, Field, Layout, Lines
 
 KINDS = ("txt", "tsv", "jsonl")
-FINGERPRINT_BYTES = 1 << 16
-"""Bytes at the beginning of each file that are part of the input's fingerprint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +112,11 @@ def layout_of(path: Path, wanted: Wanted) -> Layout:
 
 
 def fingerprint(files: list[File]) -> str:
-    """Return a hash of the files' names, sizes and beginnings, which identifies the input."""
+    """Return a hash of the files' names and contents, which identifies the input."""
     digest = hashlib.sha256()
     for file in files:
         with file.source.open("rb") as content:
-            beginning = content.read(FINGERPRINT_BYTES)
+            content_digest = hashlib.file_digest(content, "sha256").digest()
         digest.update(os.fsencode(f"{file.source.name}\0{file.size}\0"))
-        digest.update(hashlib.sha256(beginning).digest())
+        digest.update(content_digest)
     return digest.hexdigest()[:16]

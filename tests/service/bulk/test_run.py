@@ -144,6 +144,17 @@ def test_another_command_does_not_continue_a_run(tmp_path: Path, source: Path, w
         started(run.Job(source, job.out, wanted), target="fr" if what == "target" else "en")
 
 
+def test_a_change_at_the_end_of_a_large_input_is_noticed(tmp_path: Path) -> None:
+    source = tmp_path / "in.txt"
+    source.write_text("".join([*LINES * 1000, "the last\n"]))
+    job = run.Job(source, tmp_path / "out.txt", Wanted())
+    with pytest.raises(OSError, match="the power failed"):
+        started(job, failing_at(85))
+    source.write_text("".join([*LINES * 1000, "the LAST\n"]))
+    with pytest.raises(BulkError, match="in which input was "):
+        started(job)
+
+
 @pytest.mark.parametrize(
     ("name", "wanted", "said"),
     [
