@@ -82,9 +82,10 @@ def test_messages_arrive_after_one_that_found_no_memory_to_wake_the_loop(
     async def run() -> None:
         loop = asyncio.get_running_loop()
         mailbox = Mailbox(loop)
-        with monkeypatch.context() as patched, pytest.raises(MemoryError):
+        with monkeypatch.context() as patched:
             patched.setattr(loop, "call_soon_threadsafe", fail)
-            mailbox.post(taken.append, 1)
+            with pytest.raises(MemoryError):
+                mailbox.post(taken.append, 1)
         mailbox.post(taken.append, 2)
         await asyncio.sleep(0.01)
 
