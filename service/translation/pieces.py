@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from service.engine.types import Work
+from service.errors import quoted
 from service.text.segmenter import has_letter
 from service.text.sentence import Sentence
 from service.text.words import TOUCHING, words_of
@@ -46,21 +47,27 @@ class PiecewiseSentence:
             prefix = ()
         return cls(sentence, pieces, indices, cores, work)
 
-    def joined(self, translations: Sequence[str]) -> str:
-        """Return the sentence's translation, given those of the cores; it begins with the prefix."""
-        pieces, prefix = self.pieces.copy(), self.sentence.prefix
+    def joined(self, translations: Sequence[str]) -> tuple[str, str]:
+        """Return the sentence's translation, given those of the cores; it begins with the prefix.
+
+        Also return which core is left as it is, and why; "" if none is.
+        """
+        pieces, prefix, problem = self.pieces.copy(), self.sentence.prefix, ""
         for index, translation in zip(self.places, translations, strict=True):
             leading, core, trailing = words_of(pieces[index])
             text = piece(core, translation, prefix if index == self.places[0] else "")
+            if text is None:
+                problem = problem or f"no translation was found for {quoted(core)}"
+                text = core
             if index and not leading:
                 leading = _between(core[0], text[0])
             if index < len(pieces) - 1 and not trailing:
                 trailing = _between(core[-1], text[-1])
             pieces[index] = f"{leading}{text}{trailing}"
         text = "".join(pieces)
-        if text.startswith(prefix):
-            return text
-        return f"{prefix}{'' if _TOUCHING.match(prefix[-1]) else ' '}{text}"
+        if not text.startswith(prefix):
+            text = f"{prefix}{'' if _TOUCHING.match(prefix[-1]) else ' '}{text}"
+        return text, problem
 
 
 def _between(source: str, translation: str) -> str:
@@ -69,15 +76,15 @@ def _between(source: str, translation: str) -> str:
     return " " if becomes_spaced and translation.isalnum() else ""
 
 
-def piece(source: str, translation: str, prefix: str = "") -> str:
-    """Return a piece's translation, or the piece itself if its translation is empty or adds a number.
+def piece(source: str, translation: str, prefix: str = "") -> str | None:
+    """Return a piece's translation without a full stop; None if it is empty or adds a number.
 
     Numbers in the prefix are allowed.
 
-    >>> piece("meet at half", "um 10:30."), piece("we meet", "wir treffen uns."), piece("hi", "你好。")
-    ('meet at half', 'wir treffen uns', '你好')
+    >>> piece("we meet", "wir treffen uns."), piece("hi", "你好。"), piece("meet at half", "um 10:30.")
+    ('wir treffen uns', '你好', None)
     """
     behind = translation.removeprefix(prefix)
     invents = any(map(str.isdecimal, behind)) and not any(map(str.isdecimal, source))
     beginning = translation[: len(translation) - len(behind)]
-    return source if invents else beginning + behind.rstrip(_STOPS) or source
+    return None if invents else beginning + behind.rstrip(_STOPS) or None

@@ -220,8 +220,9 @@ class SentenceTranslator:
         def read(
             sentence: TranslatedSentence, pieces: PiecewiseSentence, found: list[Found]
         ) -> TranslatedSentence:
-            target = pieces.joined([texts[0] for texts in self._texts(pieces.cores, found)])
-            return replace(sentence, sentence=pieces.sentence, targets=(target,), recovery="pieces")
+            target, left = pieces.joined([texts[0] for texts in self._texts(pieces.cores, found)])
+            whole = replace(pieces.sentence, problem=pieces.sentence.problem or left)
+            return replace(sentence, sentence=whole, targets=(target,), recovery="pieces")
 
         return await self._again(lost, prepare, read)
 

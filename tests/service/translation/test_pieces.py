@@ -16,11 +16,11 @@ def test_the_examples_in_the_docstrings() -> None:
 
 
 def test_a_piece_without_a_number_must_not_gain_one() -> None:
-    assert piece("Treffen um halb", "Meet at 2:30") == "Treffen um halb"
+    assert piece("Treffen um halb", "Meet at 2:30") is None
     assert piece("am 3. Tag", "on the 3rd day.") == "on the 3rd day"
-    assert piece("und so", "...") == "und so"
+    assert piece("und so", "...") is None
     assert piece("Treffen um", "In 2024 meet at", "In 2024 ") == "In 2024 meet at"
-    assert piece("Treffen um", "In 2024 meet at 9", "In 2024 ") == "Treffen um"
+    assert piece("Treffen um", "In 2024 meet at 9", "In 2024 ") is None
     assert piece("Nummer", "No.", "No.") == "No."
 
 
@@ -41,7 +41,8 @@ def test_pieces_are_joined_by_the_rules_of_the_target_language(
     parts = sentence.pieces
     assert [parts[place].strip(" ,。") for place in (0, 2)] == cores
     found = PiecewiseSentence(sentence, parts, [0, 2], cores, [])
-    assert sentence.readable(found.joined(translations)) == joined
+    target, problem = found.joined(translations)
+    assert (sentence.readable(target), problem) == (joined, "")
 
 
 @pytest.mark.parametrize(
@@ -68,4 +69,14 @@ def test_the_prefix_begins_the_translation_and_replaces_no_piece(
     )
     found = PiecewiseSentence.of(sentence, request)
     assert [bool(prefix) for prefix in found.work] == forced
-    assert found.sentence.readable(found.joined(translations)) == joined
+    assert found.sentence.readable(found.joined(translations)[0]) == joined
+
+
+def test_a_piece_without_a_translation_is_named() -> None:
+    [whole] = take_apart("Lies {a} hier {b} um halb", "text").sentences
+    sentence = whole.in_pieces("")
+    assert sentence is not None
+    found = PiecewiseSentence(sentence, sentence.pieces, [0, 2, 4], ["Lies", "hier", "um halb"], [])
+    target, problem = found.joined(["Read", "", "at 2:30"])
+    assert sentence.readable(target) == "Read {a} hier {b} um halb"
+    assert problem == 'no translation was found for "hier"'

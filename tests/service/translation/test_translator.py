@@ -134,6 +134,14 @@ def test_a_sentence_whose_source_is_copied_says_why(
     assert found.sentences[0].problem.startswith("no translation was found that keeps all")
 
 
+def test_a_piece_that_is_copied_is_named(models: ModelSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.translation.pieces.piece", lambda *_: None)
+    text = "{a} {b} {c} {d} {e} {f} Hund."
+    [found] = asyncio.run(models.translate([text], "de", "en", OPTIONS, 60))
+    assert (found.text, found.sentences[0].recovery) == (text, "pieces")
+    assert found.sentences[0].problem == 'no translation was found for "Hund"'
+
+
 def test_a_cancelled_request_leaves_no_sentence_running(models: ModelSet, metrics: Metrics) -> None:
     async def begin_and_cancel() -> None:
         texts = [german for german, _ in toy.sentences()]
