@@ -152,14 +152,18 @@ class Run:
         """Protect the parts of these stretches that are not protected yet.
 
         The tags in a stretch become part of it. If they do not nest in it, the stretch ends before the first.
+        A part that begins within another one of these is left out.
         """
         unprotected = [
             part for stretch in stretches for part in self._unprotected_of(Protected(*stretch))
         ]
-        tags = list(self.tags)
-        protected = [_with_tags(self, part, tags) for part in unprotected]
-        if not protected:
+        if not unprotected:
             return self
+        tags, protected, position = list(self.tags), [], 0
+        for part in sorted(unprotected, key=_begin):
+            if part.begin >= position:
+                protected.append(_with_tags(self, part, tags))
+                position = part.end
         all_protected = sorted([*self.protected, *protected], key=_begin)
         return replace(self, tags=tags, protected=all_protected)
 

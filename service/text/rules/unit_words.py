@@ -48,7 +48,7 @@ class UnitReader:
         exact, long = any_of(words), any_of(word for word in words if len(word) >= _LEAST)
         end = rf"(?:(?<=[{TOUCHING}])|(?!\w))"
         self._name = regex.compile(
-            rf"[{BLANKS}-]?+(?:(?P<name>{exact}){end}|(?P<name>{long})\w{{1,3}}+(?!\w))",
+            rf"[{BLANKS}-]?+(?:(?P<name>{exact}){end}|(?P<name>{long})[^\W\d_]{{1,3}}+(?!\w))",
             regex.IGNORECASE,
         )
         # most sentences with numbers have no units, and this takes a tenth of the time

@@ -20,3 +20,9 @@ def test_overlapping_protection_excludes_what_is_already_protected() -> None:
 def test_a_stretch_that_is_partly_protected_is_written_as_its_text() -> None:
     run = Run("um 10 Mio. da").protecting([(6, 9)]).protecting([(3, 10, "10 million")])
     assert run.written() == "um 10 Mio. da"
+
+
+def test_of_two_stretches_that_overlap_the_first_is_protected() -> None:
+    run = Run("5 Mio. Euro 7").protecting([(7, 13), (0, 11, "5 million euros")])
+    assert run.written() == "5 million euros 7"
+    assert [(one.begin, one.end) for one in run.protected] == [(0, 11)]

@@ -113,3 +113,8 @@ def test_the_unit_of_a_protected_number_is_demanded() -> None:
     assert not rule("en de").came_through(source, Run("8 Zentimeter"))
     source = Run("8 inches", protected=[Protected(0, 8, "8 Zoll")])
     assert rule("en de").came_through(source, Run("8 Zentimeter"))
+
+
+def test_a_unit_does_not_end_in_the_next_number() -> None:
+    protected = rule("de en").protect(Run("Am 5 Meter20 Meter"), Run("?"))
+    assert protected.written() == "Am 5 Meter20 meters"
