@@ -12,7 +12,7 @@ from tests.service.text.pipelines import aligned, assembled, take_apart, unchang
 
 
 def test_the_examples_in_docstrings_are_right() -> None:
-    assert doctest.testmod(words) == (0, 4)
+    assert doctest.testmod(words) == (0, 5)
 
 
 @pytest.mark.parametrize(
