@@ -158,9 +158,8 @@ class Engine:
                 # an empty list, if all sentences are cached, does not wait
                 estimated = self._seconds_to_finish(sequences, now) if sequences else 0.0
                 self._check_time(estimated, now, deadline, seconds_after)
-                if self._shared.scheduler.num_waiting and estimated:
-                    for sequence in sequences:
-                        sequence.estimated = estimated
+                for sequence in sequences:
+                    sequence.estimated = estimated or None
             self._shared.scheduler.add(sequences)
             self._shared.arrived.notify(len(sequences))
         return sequences
@@ -204,10 +203,7 @@ class Engine:
         Raises:
             QueueFullError: it does not; `retry_after` is the expected wait.
         """
-        # no margin if the engine is idle: its estimate comes from busier times
-        is_sure = self._shared.scheduler.is_idle and not seconds_after
-        wait = estimated + seconds_after
-        wait = wait if is_sure else self._shared.margin.added_to(wait)
+        wait = self._shared.margin.added_to(estimated + seconds_after)
         if wait and now + wait > deadline:
             raise QueueFullError(
                 f"it may take {wait:.1f} s, and the deadline is {deadline - now:.1f} s from now",
@@ -215,25 +211,26 @@ class Engine:
             )
 
     def _seconds_to_finish(self, sequences: list[DecodingSequence], now: float) -> float:
-        """Estimate the duration of a new request; 0 if unknown.
+        """Estimate the duration of a new request; 0 if no other waits, as speeds of the past may not hold.
 
-        If others wait, it is the time until the request's last sentence joins a batch, plus the time of its
-        longest sentence there. Short sentences count as average ones: a request that is refused for less than
-        that has been prepared in vain.
+        It is the time until the request's last sentence joins a batch, plus the time of its longest sentence
+        there. Short sentences count as average ones: a request that is refused for less than that has been
+        prepared in vain.
         """
         scheduler, throughput = self._shared.scheduler, self._shared.throughput
+        if not scheduler.num_waiting:
+            return 0.0
         costs = [sequence.cost for sequence in sequences]
         total = sum(costs)
-        work = scheduler.cost_before(total) + total
-        long_lengths = [sequence.tokens for sequence in sequences if is_long(sequence)]
-        in_batch = 0.0
-        if long_lengths and not scheduler.is_idle:
-            in_batch = throughput.seconds_in_batch(max(long_lengths))
-        if scheduler.num_waiting:
-            work -= min(costs, default=0)  # the last sentence's own work is part of `in_batch`
-            in_batch = max(in_batch, throughput.usual_seconds_in_batch)
+        # the last sentence's own work is part of its time in the batch
+        work = scheduler.cost_before(total) + total - min(costs, default=0)
         seconds = throughput.seconds_for(work, now)
-        return 0.0 if seconds is None else seconds + in_batch
+        if seconds is None:
+            return 0.0
+        longest = max([one.tokens for one in sequences if is_long(one)], default=0)
+        return seconds + max(
+            throughput.seconds_in_batch(longest), throughput.usual_seconds_in_batch
+        )
 
     def _expected_wait(self, now: float) -> float | None:
         """Estimate the time until all waiting sentences have joined a batch or missed their deadline."""
