@@ -6,12 +6,15 @@ from collections.abc import Sequence
 EFFORT_ON_LOOP = 500
 """Beyond this, texts are read and reassembled on another thread, as that takes milliseconds."""
 EFFORT_A_TEXT, EFFORT_A_MARK = 50, 16
-"""The effort for each text, and for each mark: what is no letter, digit or space. A character counts as one.
+"""The effort for each text, and for each mark. A character counts as one.
 
-Rules look for placeholders, numbers and ends of sentences at these: a text of nothing else takes up to twenty
-times as long as prose.
+Marks are what is no letter, digit or space, and letters between Latin and another script. Rules look for
+placeholders, numbers, words and ends of sentences at these: a text of nothing else takes up to twenty times as
+long as prose.
 """
 _LETTERS = re.compile(r"[\w ]++")
+_LATIN = r"a-zA-Z\u00c0-\u024f"
+_BETWEEN_SCRIPTS = re.compile(rf"[{_LATIN}](?=[^\W\d_{_LATIN}])|[^\W\d_{_LATIN}](?=[{_LATIN}])")
 
 
 def effort_of(texts: Sequence[str]) -> int:
@@ -19,7 +22,10 @@ def effort_of(texts: Sequence[str]) -> int:
 
     >>> effort_of(["Der Hund schläft."]), effort_of(["%s"])
     (83, 68)
+    >>> effort_of(["日本 Tokyo 日本"]), effort_of(["日a本"])
+    (61, 85)
     """
     characters = sum(map(len, texts))
     marks = sum(len(_LETTERS.sub("", text)) for text in texts)
+    marks += sum(len(_BETWEEN_SCRIPTS.findall(text)) for text in texts if not text.isascii())
     return characters + EFFORT_A_MARK * marks + EFFORT_A_TEXT * len(texts)
