@@ -8,9 +8,9 @@ EFFORT_ON_LOOP = 500
 EFFORT_A_TEXT, EFFORT_A_MARK = 50, 16
 """The effort for each text, and for each mark. A character counts as one.
 
-Marks are what is no letter, digit or space, and letters between Latin and another script. Rules look for
-placeholders, numbers, words and ends of sentences at these: a text of nothing else takes up to twenty times as
-long as prose.
+Marks are what is no letter, digit or space, and letters next to one of another script. Rules look for
+placeholders, numbers, words and ends of sentences at these: a text of nothing else takes up to twenty times
+as long as prose.
 """
 _LETTERS = re.compile(r"[\w ]++")
 _LATIN = r"a-zA-Z\u00c0-\u024f"
