@@ -16,8 +16,8 @@ from service.text.inner_dots import LOOKED_AT, is_inner
 from service.text.languages import NEUTRAL, Language
 
 _OPEN, _CLOSE = "(\\[\"'„“‚‘«»‹›「『（【《〈¿¡", ")\\]}\"'”’»“«‘›‹」』）】》〉\u200e\u200f"
-_BLANK = r"[^\S\n\r\v\f\x1c-\x1e\x85\u2028\u2029]"
-_LINE_BREAK = r"[\n\r\v\f\x85\u2028\u2029]"
+_BREAKS = r"\n\r\v\f\x1c-\x1f\x85\u2028\u2029"  # of lines, and separators of records and fields
+_BLANK, _LINE_BREAK = rf"[^\S{_BREAKS}]", f"[{_BREAKS}]"
 _LINE_BREAKS = re.compile(
     f"({_LINE_BREAK}{_LINE_BREAK}*)"
 )  # begins with a set, which `re` finds fast

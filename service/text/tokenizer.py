@@ -13,6 +13,7 @@ from service.errors import BundleError
 from service.text.languages import NEUTRAL, Language
 from service.text.normal_forms import normalize
 
+_SPACES = dict.fromkeys(map(ord, "\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029"), " ")
 _FIRST_WORD = re.compile(r"\A\w+")
 SPECIAL = ("pad", "unk", "bos", "eos")
 CAPITALS_LEAD = 1.5
@@ -20,8 +21,8 @@ CAPITALS_LEAD = 1.5
 
 
 def unwrapped(sentence: str) -> str:
-    """Replace line breaks and tabs by spaces, as not every SentencePiece model does so itself."""
-    return sentence.replace("\n", " ").replace("\r", " ").replace("\t", " ")
+    """Replace line breaks, tabs and separators by spaces, as not every SentencePiece model does so itself."""
+    return sentence if sentence.isprintable() else sentence.translate(_SPACES)
 
 
 class Tokenizer:

@@ -191,3 +191,8 @@ def test_lines_are_split_lazily(monkeypatch: pytest.MonkeyPatch) -> None:
     segments = split("a\n" * 24_000)
     assert [next(segments).text for _ in range(5)] == ["a", "\n", "a", "\n", "a"]
     assert seen == ["a"] * 3
+
+
+@pytest.mark.parametrize("separator", "\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029")
+def test_lines_records_and_fields_are_separate(separator: str) -> None:
+    assert [one.text for one in split(f"Hund{separator}Katze")] == ["Hund", separator, "Katze"]
