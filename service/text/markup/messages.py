@@ -179,7 +179,10 @@ def _letters_span(segment: Run) -> tuple[int, int] | None:
 def _at_edges(
     segment: Run, arguments: Arguments, letters: tuple[int, int] | None, scope: Scope
 ) -> list[str | Branch] | None:
-    """Return the arguments that are not between words, and what is between them; None without any."""
+    """Return the arguments that are not between words, and what is between them; None without any.
+
+    Words are not separated from an argument beside a brace without its counterpart.
+    """
     inner, position = replace(scope, depth=scope.depth + 1), 0
     pieces: list[str | Branch] = []
     gaps: list[str] = []
@@ -192,7 +195,7 @@ def _at_edges(
         pieces += argument.pieces(argument.branches, replace(inner, is_plural=is_plural))
         position = part.end
     gaps.append(segment.written_between(position, len(segment.text)))
-    if not pieces or not all(_is_balanced(_MARK.findall(gap)) for gap in gaps):
+    if not pieces or (letters and not all(_is_balanced(_MARK.findall(gap)) for gap in gaps)):
         return None
     return [*pieces, Branch(gaps[-1], inner)]
 

@@ -81,6 +81,8 @@ def bracketed(text: str) -> str:
             "| ⟨a⟩ | {n, plural, one {⟨See # file⟩} other {⟨See # files⟩}} |\n|---|---|\n| ⟨b⟩ | ⟨c⟩ |",
         ),
         (f"Hi!\n({FILES})", "⟨Hi!⟩\n({n, plural, one {⟨# file⟩} other {⟨# files⟩}})"),
+        (f"{FILES}}}", "{n, plural, one {⟨# file⟩} other {⟨# files⟩}}}"),
+        (f"1. }} {{{FILES} {{", "1. } {{n, plural, one {⟨# file⟩} other {⟨# files⟩}} {"),
         (f"{{n}} {FILES}", "{n} {n, plural, one {⟨# file⟩} other {⟨# files⟩}}"),
         (
             "The dogs' {g, select, other {eyes}} aren't '{red}'.",
