@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
 from service.engine.engine import Engine
 from service.engine.types import DecodingSequence, Hypothesis, Work
-from service.errors import DeadlineExceededError
+from service.errors import DeadlineExceededError, RefusedError
 from service.translation import guards
 from service.translation.cache import SentenceCache
 from service.translation.mailbox import Mailbox
@@ -60,14 +60,14 @@ class Searcher:
             self.engine.check_deadline(deadline)
 
     async def search(
-        self, work: Sequence[Work], deadline: float, seconds_after: float = 0.0
+        self, work: Sequence[Work], deadline: float, seconds_after: float | None = 0.0
     ) -> AsyncGenerator[dict[int, Found], None]:
         """Search for all sentences concurrently; runaway searches are repeated with n-gram blocking.
 
         Args:
             work: the sentences.
             deadline: by the engine's clock, in seconds.
-            seconds_after: estimated duration of work after the search that must also meet the deadline.
+            seconds_after: see `Engine.submit`.
 
         Yields:
             The results since the last time, by index in `work`; each sentence once. Closing the generator
@@ -100,22 +100,26 @@ class Searcher:
     async def _repeated(
         self, work: Sequence[Work], suspect: Mapping[int, list[Hypothesis]], deadline: float
     ) -> dict[int, Found]:
-        """Repeat searches with n-gram blocking, and return the better result of each, by index in `work`."""
+        """Repeat searches with n-gram blocking, and return the better result of each, by index in `work`.
+
+        If the engine has no room for them, the first results have to do.
+        """
         searches = [
             (ids, replace(options, no_repeat_ngram_size=guards.NO_REPEAT_NGRAM_SIZE))
             for ids, options in (work[index] for index in suspect)
         ]
         indices, found = list(suspect), {index: Found(first) for index, first in suspect.items()}
-        async with aclosing(self._search(searches, deadline, 0.0)) as arrivals:
-            async for arrived in arrivals:
-                for position, second in arrived.items():
-                    index = indices[position]
-                    if guards.better(work[index][0], suspect[index], second):
-                        found[index] = Found(second, is_repeated=True)
+        with suppress(RefusedError):
+            async with aclosing(self._search(searches, deadline, None)) as arrivals:
+                async for arrived in arrivals:
+                    for position, second in arrived.items():
+                        index = indices[position]
+                        if guards.better(work[index][0], suspect[index], second):
+                            found[index] = Found(second, is_repeated=True)
         return found
 
     async def _search(
-        self, work: Sequence[Work], deadline: float, seconds_after: float
+        self, work: Sequence[Work], deadline: float, seconds_after: float | None
     ) -> AsyncGenerator[dict[int, list[Hypothesis]], None]:
         """Yield the hypotheses of every sentence; if the generator ends early, the others are aborted."""
         cached = ((index, self.cache.get(item)) for index, item in enumerate(work))

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from service.engine.types import FinishReason, Work
-from service.errors import TextTooLongError
+from service.errors import RefusedError, TextTooLongError
 from service.text.tokenizer import Tokenizers
 from service.translation.offload import Check
 from service.translation.pieces import PiecewiseSentence
@@ -107,7 +107,7 @@ class SentenceTranslator:
         return translated
 
     async def _search(
-        self, attempts: Sequence[Attempt], seconds_after: float = 0.0
+        self, attempts: Sequence[Attempt], seconds_after: float | None = None
     ) -> AsyncGenerator[dict[int, list[Found]], None]:
         """Yield the results of attempts by index, each as soon as all its parts are found."""
         work = [search for attempt in attempts for search in attempt.work]
@@ -126,13 +126,14 @@ class SentenceTranslator:
                     yield complete
 
     async def _search_parts(
-        self, work: Sequence[Work], seconds_after: float
+        self, work: Sequence[Work], seconds_after: float | None
     ) -> AsyncGenerator[dict[int, Found], None]:
         """Yield the results of any number of searches by index, with the sources of unknown tokens."""
         at_once = self._searcher.max_sentences
         for start in range(0, len(work) or 1, at_once):  # an engine may refuse even an empty list
             chunk = work[start : start + at_once]
             search = self._searcher.search(chunk, self._deadline, seconds_after)
+            seconds_after = None  # of further searches
             async with aclosing(search):
                 async for found in search:
                     looked_up = await self._unknown_words.looked_up(chunk, found, self._deadline)
@@ -232,7 +233,7 @@ class SentenceTranslator:
         prepare: Callable[[TranslatedSentence], Attempt | None],
         read: Callable[[TranslatedSentence, Attempt, list[Found]], TranslatedSentence | None],
     ) -> Translated:
-        """Translate sentences again, and return those for which this succeeds.
+        """Translate sentences again, and return those for which this succeeds: none if there is no room.
 
         `prepare` returns the searches for a sentence, or None to skip it. `read` returns a sentence with its
         translation, or None if the attempt failed.
@@ -253,9 +254,12 @@ class SentenceTranslator:
         if not attempts:
             return {}
         found: dict[int, list[Found]] = {}
-        async with aclosing(self._search(list(attempts.values()))) as search:
-            async for results in search:
-                found |= results
+        try:
+            async with aclosing(self._search(list(attempts.values()))) as search:
+                async for results in search:
+                    found |= results
+        except RefusedError:
+            return {}
 
         def read_all(check: Check) -> Translated:
             translated = {}

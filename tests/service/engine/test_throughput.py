@@ -92,6 +92,13 @@ def test_requests_that_cannot_meet_their_deadline_are_refused() -> None:
     engine.submit([(echo_source(2), OPTIONS)], deadline=now[0] + 1.3)
 
 
+def test_a_further_search_of_an_admitted_request_is_not_refused() -> None:
+    now = [100.0]
+    engine = engine_with_a_queue(now)  # 0.8 s
+    [further] = engine.submit([(echo_source(2), OPTIONS)], now[0] + 0.1, seconds_after=None)
+    assert further.deadline == now[0] + 0.1
+
+
 def test_the_average_time_in_a_batch_counts_if_others_wait() -> None:
     now = [100.0]
     engine = engine_with_a_queue(now)

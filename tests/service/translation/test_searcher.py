@@ -11,7 +11,7 @@ import pytest
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.types import DecodingOptions, DecodingSequence, FinishReason, Hypothesis
-from service.errors import DeadlineExceededError
+from service.errors import DeadlineExceededError, QueueFullError
 from service.translation import searcher
 from service.translation.cache import SentenceCache
 from service.translation.searcher import Found, Searcher
@@ -34,7 +34,7 @@ class ScriptedEngine:
         self,
         items: Sequence[tuple[Sequence[int], DecodingOptions]],
         deadline: float,
-        seconds_after: float,
+        seconds_after: float | None,
     ) -> list[DecodingSequence]:
         sequences = []
         for ids, options in items:
@@ -117,6 +117,25 @@ def test_a_hanging_engine_does_not_delay_the_deadline(
         engine.close()
 
 
+class Crowded(ScriptedEngine):
+    """Has room for the first search only, and time for no other."""
+
+    def submit(
+        self,
+        items: Sequence[tuple[Sequence[int], DecodingOptions]],
+        deadline: float,
+        seconds_after: float | None,
+    ) -> list[DecodingSequence]:
+        if self.asked:
+            raise QueueFullError("no time" if seconds_after is not None else "no room")
+        return super().submit(items, deadline, seconds_after)
+
+
+def test_what_was_found_is_kept_if_there_is_no_room_to_search_again() -> None:
+    seeker = Searcher(Crowded(LOOP, GOOD), SentenceCache(0))  # type: ignore[arg-type]
+    assert search(seeker, tuple(echo_source(3)), 10)[0] == Found([LOOP])
+
+
 class HalfDone(ScriptedEngine):
     """Finishes the first sentence only."""
 
@@ -128,7 +147,7 @@ class HalfDone(ScriptedEngine):
         self,
         items: Sequence[tuple[Sequence[int], DecodingOptions]],
         deadline: float,
-        seconds_after: float,
+        seconds_after: float | None,
     ) -> list[DecodingSequence]:
         pending = [DecodingSequence(tuple(ids), options, 0.0) for ids, options in items[1:]]
         return [*super().submit(items[:1], deadline, seconds_after), *pending]

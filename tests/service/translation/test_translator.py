@@ -6,6 +6,7 @@ import threading
 import weakref
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from prometheus_client import Counter
@@ -132,6 +133,23 @@ def test_a_sentence_whose_source_is_copied_says_why(
     [found] = asyncio.run(models.translate([text], "de", "en", OPTIONS, 60))
     assert (found.text, found.sentences[0].recovery) == (text, "copied")
     assert found.sentences[0].problem.startswith("no translation was found that keeps all")
+
+
+def test_a_sentence_is_copied_if_there_is_no_room_to_translate_it_again(
+    models: ModelSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = models.models[0].engine
+    submit = engine.submit
+
+    def crowded(items: Any, deadline: float, seconds_after: float | None) -> Any:
+        if seconds_after is None:
+            raise QueueFullError("no room")
+        return submit(items, deadline, seconds_after)
+
+    monkeypatch.setattr(engine, "submit", crowded)
+    text = "{a} {b} {c} {d} {e} {f} Hund."
+    [found] = asyncio.run(models.translate([text], "de", "en", OPTIONS, 60))
+    assert (found.text, found.sentences[0].recovery) == (text, "copied")
 
 
 def test_a_piece_that_is_copied_is_named(models: ModelSet, monkeypatch: pytest.MonkeyPatch) -> None:
