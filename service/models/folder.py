@@ -10,6 +10,7 @@ from service.errors import BundleError, ModelUnavailableError
 from service.models.bundle import MANIFEST, Bundle, describe, load
 from service.models.bundle_files import unreadable
 from service.models.loading import ServedModel
+from service.models.model_set import ModelSet
 from service.models.observer import Observer
 from service.models.pool import ModelPool
 from service.models.pooled_model import PooledModel
@@ -61,25 +62,17 @@ class ModelFolder:
             raise BundleError(f" has no bundle named {missing[0]} to preload", self.path)
         return pooled
 
-    def replace(self, current: Sequence[PooledModel], new: Sequence[PooledModel]) -> None:
-        """Load those of the `new` models that translate what a loaded one no longer will.
-
-        Their files are verified before others are unloaded for them.
+    def replace(self, current: ModelSet, new: ModelSet) -> None:
+        """Load the models that are to translate what loaded ones translate now, beside these.
 
         Raises:
-            BundleError, ModelUnavailableError: one of them cannot be loaded. None of the new ones is then.
+            ModelUnavailableError: one of them cannot be loaded. None of the new ones is then.
         """
-        leaving = {
-            pair for model in current if model.loaded and model not in new for pair in _pairs(model)
-        }
-        added = [model for model in new if model not in current]
+        successors = new.language_routes.successors(current.language_routes)
         try:
-            for model in added:
-                if leaving & _pairs(model):
-                    self._verified(model.bundle)
-                    self.pool.load(model)
-        except (BundleError, ModelUnavailableError):
-            self.pool.remove(added)
+            self.pool.load(*successors)
+        except ModelUnavailableError:
+            self.pool.remove([model for model in successors if model not in current.pooled])
             raise
 
     def preload(self, models: Sequence[PooledModel]) -> list[ModelUnavailableError]:
@@ -95,24 +88,11 @@ class ModelFolder:
         Raises:
             BundleError: the bundle cannot be served, or has changed.
         """
-        found = self._verified(bundle)
+        with self._watch.busy(f"the check of {bundle.folder.name}"):
+            found = load(bundle.folder)
         if found.manifest != bundle.manifest:
             raise BundleError(" has changed: reload the models", bundle.folder / MANIFEST)
         return self._start(found)
-
-    def _verified(self, bundle: Bundle) -> Bundle:
-        """Read a bundle's files again.
-
-        Raises:
-            BundleError: the bundle cannot be served.
-        """
-        with self._watch.busy(f"the check of {bundle.folder.name}"):
-            return load(bundle.folder)
-
-
-def _pairs(model: PooledModel) -> set[tuple[str, str]]:
-    """Return the pairs of languages that a model translates."""
-    return {(one.source, one.target) for one in model.bundle.manifest.directions}
 
 
 def find_bundles(folder: Path, observer: Observer) -> list[Bundle]:

@@ -91,6 +91,17 @@ class LanguageRoutes:
             if not all(hop.model.loaded for hop in self.find(source, target) or ())
         ]
 
+    def successors(self, current: "LanguageRoutes") -> list[PooledModel]:
+        """Return the models that are not loaded, but translate what loaded ones of `current` do."""
+        models = [
+            hop.model
+            for source in current.languages
+            for target in set(current.languages[source]).difference(current.unloaded(source))
+            for hop in self.find(source, target) or ()
+            if isinstance(hop.model, PooledModel) and hop.model.loaded is None
+        ]
+        return list(dict.fromkeys(models))
+
 
 async def translate_along(
     hops: Sequence[Hop],

@@ -199,8 +199,12 @@ class ModelStore:
                 bundles = [load(folder) for folder in self.settings.named_bundles]
             for bundle in bundles:
                 started.append(self._start_one(bundle, self._options))
+            models = ModelSet(
+                started, self.settings.max_text_characters, pooled, self.settings.pivot
+            )
             if self._folder:  # last, after everything else that may fail
-                self._folder.replace(self._pooled, pooled)
+                if self.current is not None:
+                    self._folder.replace(self.current, models)
                 errors = self._folder.preload(pooled)
                 if errors and self.current is None:
                     raise errors[0]
@@ -208,7 +212,7 @@ class ModelStore:
             for model in started:
                 self.has_hung |= not model.close()
             raise
-        return ModelSet(started, self.settings.max_text_characters, pooled, self.settings.pivot)
+        return models
 
     def _start_one(self, bundle: Bundle, options: ModelOptions) -> ServedModel:
         with self._watch.busy(f"the loading of {bundle.manifest.name}"):

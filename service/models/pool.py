@@ -14,12 +14,7 @@ from concurrent.futures import Future
 from operator import attrgetter
 
 from service.engine.process_memory import resident_bytes, trim
-from service.errors import (
-    BundleError,
-    ModelUnavailableError,
-    NotReadyError,
-    RefusedError,
-)
+from service.errors import BundleError, ModelUnavailableError, NotReadyError, RefusedError
 from service.models.bundle import Bundle
 from service.models.loading import ServedModel
 from service.models.observer import Observer
@@ -66,6 +61,7 @@ class ModelPool:
         self._changed = threading.Condition()
         self._queue: deque[PooledModel] = deque()
         self._loaded: set[PooledModel] = set()
+        self._beside: Sequence[PooledModel] = ()  # what `load` loads
         self._is_closing = False
         self._thread = threading.Thread(target=self._run, name="model-pool", daemon=True)
         self._thread.start()
@@ -99,17 +95,22 @@ class ModelPool:
             if not model.users:
                 self._changed.notify_all()
 
-    def load(self, model: PooledModel) -> None:
-        """Load a model now; others are unloaded if there is no room in memory.
+    def load(self, *models: PooledModel) -> None:
+        """Load models now; until all are loaded, none is unloaded for them.
 
         Raises:
-            ModelUnavailableError: it cannot be loaded.
+            ModelUnavailableError: one of them cannot be loaded.
         """
-        future = self.ask(model)
-        error = future.exception()
-        self.give_back(model, future)
-        if isinstance(error, ModelUnavailableError):
-            raise error
+        self._beside = models
+        try:
+            for model in models:
+                future = self.ask(model)
+                error = future.exception()
+                self.give_back(model, future)
+                if isinstance(error, ModelUnavailableError):
+                    raise error
+        finally:
+            self._beside = ()
 
     def preload(self, models: Sequence[PooledModel]) -> list[ModelUnavailableError]:
         """Load models now, as long as there is room in memory; return the errors of those that failed."""
@@ -182,9 +183,10 @@ class ModelPool:
         if self._is_closing:
             return
         self._unload_all("removed", lambda model: model.is_removed)
+        beside = self._beside
         if wanted is not None:
             try:
-                if self._make_room(wanted):
+                if wanted in beside or self._make_room(wanted):
                     self._load(wanted)
             except BaseException as error:
                 self._give_up(wanted, error)
@@ -194,7 +196,8 @@ class ModelPool:
         if self._idle_seconds:
             limit = self.clock() - self._idle_seconds
             self._unload_all("idle", lambda model: model.used_at <= limit)
-        self._make_room(None)
+        if not beside:
+            self._make_room(None)
 
     def _load(self, wanted: PooledModel) -> None:
         """Load a model, unless nobody waits for it any more.

@@ -9,9 +9,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from service.app import create_app
-from service.errors import AttendantError, BundleError
+from service.errors import AttendantError, BundleError, ModelUnavailableError
 from tests.conftest import started
 from tests.service.api.model_folder import CODES, TRANSLATION, add, ask, fill, settings_of, states
+from tests.service.models.breaking import file
 from tests.waiting import wait_until
 
 
@@ -99,7 +100,7 @@ def test_a_new_model_must_work_if_it_takes_over_the_languages_of_a_loaded_one(
         decoder = folder / "it-2" / "decoder.fp32.onnx"
         whole = decoder.read_bytes()
         decoder.write_bytes(b"broken")
-        with pytest.raises(BundleError, match=r"decoder\.fp32\.onnx"):
+        with pytest.raises(ModelUnavailableError, match=r"decoder\.fp32\.onnx"):
             store.load()
         assert ask(client, "it").status_code == 200
         decoder.write_bytes(whole)
@@ -108,6 +109,45 @@ def test_a_new_model_must_work_if_it_takes_over_the_languages_of_a_loaded_one(
         shutil.rmtree(folder / "it-2")  # nothing takes over
         store.load()
         assert ask(client, "it").status_code == 400
+
+
+def test_a_model_that_stays_must_work_if_another_hands_it_its_languages(folder: Path) -> None:
+    """The first folder by name serves a language, also if another with it is loaded and stays."""
+    with started(settings_of(folder)) as client:
+        store = client.app.state.services.store  # type: ignore[attr-defined]
+        assert ask(client, "it").status_code == 200
+        first = shutil.copytree(folder / "it", folder / "a")
+        (first / "decoder.fp32.onnx").write_bytes(b"broken")
+        with pytest.raises(AttendantError, match="is damaged"):
+            store.load()
+        assert ask(client, "it").status_code == 200
+        shutil.copyfile(folder / "it" / "decoder.fp32.onnx", first / "decoder.fp32.onnx")
+        store.load()
+        assert [one["state"] for one in client.get("/health/ready").json()["models"]] == [
+            *("loaded", "unloaded", "loaded", "unloaded")
+        ]
+
+
+def test_models_go_on_beyond_the_memory_limit_until_those_that_replace_them_work(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with started(settings_of(folder)) as client:
+        store = client.app.state.services.store  # type: ignore[attr-defined]
+        pool = store._folder.pool
+        for code in ("fr", "it"):
+            assert ask(client, code).status_code == 200
+        monkeypatch.setattr(pool, "_resident", lambda: len(pool._loaded) * 1_000_000_000)
+        monkeypatch.setattr(pool, "_max_bytes", 2_000_000_000)
+        add(folder, "fr", name="newer")
+        file("decoder.fp32.onnx", b"broken")(add(folder, "it"))
+        with pytest.raises(AttendantError, match="it"):
+            store.load()
+        for code in ("fr", "it"):
+            assert ask(client, code).status_code == 200
+        add(folder, "it", name="newer")
+        store.load()
+        wait_until(lambda: len(pool._loaded) == 2)
+        assert ask(client, "it").status_code == 200
 
 
 def test_a_model_that_has_changed_is_not_loaded_before_a_reload(folder: Path) -> None:
