@@ -14,7 +14,7 @@ from service.models.loading import ServedModel
 from service.models.pooled_model import PooledModel
 from service.text.languages import standard
 from service.translation.options import TranslationOptions
-from service.translation.pivot import Lookahead, pivoted
+from service.translation.pivot import Lookahead, MatchedSentences, pivoted
 from service.translation.streaming import OnSentence
 from service.translation.types import SentenceResult, Translation
 
@@ -199,6 +199,7 @@ class _SecondHalf:
         self._first: asyncio.Future[list[Translation]] | None = None
         self._coming: asyncio.Future[ServedModel] | None = None
         self._ahead: Lookahead | None = None
+        self._waiting: list[SentenceResult] = []  # for `_look_ahead`, which has been started
         self._searches: list[asyncio.Future[None]] = []
 
     async def beside(self, first: Coroutine[Any, Any, list[Translation]]) -> list[Translation]:
@@ -215,7 +216,9 @@ class _SecondHalf:
 
     def look_ahead(self, first: SentenceResult) -> None:
         """Start to translate a sentence that the first half has finished."""
-        self._searches.append(asyncio.ensure_future(self._look_ahead(first)))
+        self._waiting.append(first)
+        if len(self._waiting) == 1:
+            self._searches.append(asyncio.ensure_future(self._look_ahead()))
 
     async def looked_ahead(self) -> None:
         """Wait for all sentences that were started by `look_ahead`.
@@ -249,14 +252,18 @@ class _SecondHalf:
         if self._first is not None and (coming.cancelled() or coming.exception() is not None):
             self._first.cancel()
 
-    async def _look_ahead(self, first: SentenceResult) -> None:
+    async def _look_ahead(self) -> None:
+        """Translate all sentences that have come until the second model is there."""
         model = await asyncio.shield(self._model())
+        sentences, self._waiting = self._waiting, []
         if self._ahead is None:
             self._ahead = Lookahead(
                 model.translator, self._hop.direction, self._options, self._deadline(model)
             )
-        if pair := await self._ahead.translated(first):
-            self._on_sentence(replace(first, translated=pair.sentence(self._language)))
+        await self._ahead.translate(sentences, self._report)
+
+    def _report(self, first: SentenceResult, pair: MatchedSentences) -> None:
+        self._on_sentence(replace(first, translated=pair.sentence(self._language)))
 
     def _deadline(self, model: ServedModel) -> float:
         return model.engine.clock() + self._end - time.monotonic()

@@ -4,10 +4,11 @@ The second half translates each sentence as soon as the first half has finished 
 the whole text, with a cache of those sentences, so the result is that of two translations in succession.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from functools import partial
 
 from service.engine.types import FinishReason
 from service.errors import AttendantError
@@ -15,9 +16,11 @@ from service.models.bundle import Direction
 from service.text.run import Run
 from service.text.sentence import Sentence
 from service.translation.cache import SentenceCache
-from service.translation.offload import Check
+from service.translation.effort import effort_of
 from service.translation.options import TranslationOptions
+from service.translation.preparation import Preparation
 from service.translation.searcher import Searcher
+from service.translation.sentence_translator import Translated
 from service.translation.translator import ModelTranslator
 from service.translation.types import (
     PivotedSentence,
@@ -26,7 +29,6 @@ from service.translation.types import (
     Translation,
 )
 
-Result = TypeVar("Result")
 MAX_AHEAD = 10_000
 """Maximum sentences of a request that are translated early and kept."""
 WINDOW = 8
@@ -63,7 +65,7 @@ class MatchedSentences:
 
 
 class Lookahead:
-    """Translates the sentences of the second half one by one, as the first half finishes them."""
+    """Translates sentences of the second half while the first half finishes others."""
 
     def __init__(
         self,
@@ -86,27 +88,53 @@ class Lookahead:
         # only the first sentence of a text has a prefix
         self._further = translator.preparation(direction, replace(options, target_prefix=""))
         self._translator, self._deadline = translator, deadline
+        self._ranks = options.alternatives + 1
 
-    async def translated(self, result: SentenceResult) -> MatchedSentences | None:
-        """Translate a sentence of the first half early; return None if this fails.
+    async def translate(
+        self,
+        results: Sequence[SentenceResult],
+        report: Callable[[SentenceResult, MatchedSentences], None],
+    ) -> None:
+        """Translate sentences of the first half early, and report each as soon as that is done.
 
-        The translation of the whole text decides: it may split sentences differently.
+        If this fails, nothing is reported. The translation of the whole text decides: it may split sentences
+        differently.
         """
-        first, request = result.translated, self._further if result.segment else self._request
-        text = first.sentence.translated(first.targets[0], None).written()
-        with suppress(AttendantError):  # the translation of the whole text reports the error
-            _, tasks = request.take_apart([text])
-            sentences = self._translator.sentence_translator(
-                self.searcher, request, self._deadline, _at_once
+        first = [result for result in results if not result.segment]
+        further = [result for result in results if result.segment]
+        await asyncio.gather(
+            *(
+                self._translate(request, group, report)
+                for request, group in ((self._request, first), (self._further, further))
+                if group
             )
-            translated = await sentences.translate(tasks)
-            return MatchedSentences([first], [translated[index] for index in range(len(tasks))])
-        return None
+        )
 
+    async def _translate(
+        self,
+        request: Preparation,
+        results: Sequence[SentenceResult],
+        report: Callable[[SentenceResult, MatchedSentences], None],
+    ) -> None:
+        halves = [result.translated for result in results]
+        texts = [half.sentence.translated(half.targets[0], None).written() for half in halves]
+        effort, deadline, translator = effort_of(texts), self._deadline, self._translator
+        with suppress(AttendantError):  # the translation of the whole text reports the error
+            documents, tasks = await translator.prepared(request, texts, effort, deadline)
+            run = partial(translator.run, self._ranks * effort, deadline)
+            sentences = translator.sentence_translator(self.searcher, request, deadline, run)
+            owners = [text for text, one in enumerate(documents) for _ in one.sentences]
+            parts: list[dict[int, TranslatedSentence]] = [{} for _ in documents]
 
-async def _at_once(work: Callable[[Check], Result], _: float) -> Result:
-    """Run work on the event loop, as it concerns a single sentence."""
-    return work(lambda: None)
+            def take(translated: Translated) -> None:
+                for index, sentence in translated.items():
+                    text = owners[index]
+                    parts[text][index] = sentence
+                    if len(parts[text]) == len(documents[text].sentences):
+                        second = [part for _, part in sorted(parts[text].items())]
+                        report(results[text], MatchedSentences([halves[text]], second))
+
+            await sentences.translate(tasks, on_translated=take)
 
 
 def pairs(

@@ -117,11 +117,11 @@ class ModelTranslator:
         searcher = searcher or self.searcher
         effort = effort_of(texts) + len(options.target_prefix) * len(texts)
         ranks = options.alternatives + 1
-        run = partial(self._run, ranks * effort, deadline)
+        run = partial(self.run, ranks * effort, deadline)
         sentences = self.sentence_translator(searcher, request, deadline, run)
         with _Counted(self.observer, direction, len(texts)) as count:
             searcher.check_deadline(deadline)  # before any work is done
-            documents, tasks = await self._prepared(request, texts, effort, deadline)
+            documents, tasks = await self.prepared(request, texts, effort, deadline)
             count.sentences = len(tasks)
             align = options.align and self.aligner.attention is not None
             aligned = [task.sentence.text for task in tasks if align or task.sentence.tags]
@@ -136,7 +136,7 @@ class ModelTranslator:
                     )
             return await run(lambda check: _assemble(documents, translated, ranks, check))
 
-    async def _prepared(
+    async def prepared(
         self, request: Preparation, texts: Sequence[str], effort: int, deadline: float
     ) -> tuple[list[Document], list[Task]]:
         """Split texts, and prepare their sentences; see `effort_of`.
@@ -158,12 +158,12 @@ class ModelTranslator:
                     f"{seconds_left:.1f} s from now",
                     promise.seconds,
                 )
-            prepared, seconds = await self._run(effort, deadline, prepare)
+            prepared, seconds = await self.run(effort, deadline, prepare)
             self._backlog.measured(effort, seconds)
         self.observer.on_prepared(seconds)
         return prepared
 
-    async def _run(
+    async def run(
         self, effort: int, deadline: float, work: Callable[[Check], Result], share: float = 1.0
     ) -> Result:
         """Run CPU work for a share of texts, on another thread if it takes long; see `effort_of`."""

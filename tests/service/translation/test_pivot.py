@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +20,8 @@ from service.text.run import Run
 from service.text.sentence import Sentence
 from service.translation.options import TranslationOptions
 from service.translation.pivot import pairs, pivoted
+from service.translation.preparation import Preparation
+from service.translation.sentence_translator import SentenceTranslator
 from service.translation.types import (
     Done,
     Event,
@@ -129,6 +131,37 @@ def test_both_halves_overlap_and_no_sentence_is_translated_twice(
     assert len(found.sentences) == 12
     assert len(submitted) == 12, "a sentence was searched for twice, or not at all"
     assert waiting[0] > 0, "the second half began when the first was done"
+
+
+def test_sentences_that_waited_for_the_second_model_are_read_together_on_a_thread(
+    models: ModelSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take_apart, reads = Preparation.take_apart, list[tuple[int, bool]]()
+    translate, is_done = SentenceTranslator.translate, threading.Event()
+
+    @asynccontextmanager
+    async def lease(model: ServedModel, _: float) -> AsyncIterator[ServedModel]:
+        if model is models.models[1]:  # as if it was loaded when the first half is done
+            await until(is_done.is_set)
+        yield model
+
+    async def noted(self: SentenceTranslator, *given: Any, **named: Any) -> Any:
+        found = await translate(self, *given, **named)
+        is_done.set()
+        return found
+
+    def recorded(self: Preparation, texts: Sequence[str], *more: Any) -> Any:
+        if self.direction.target == "nl":
+            reads.append((len(texts), threading.current_thread() is threading.main_thread()))
+        return take_apart(self, texts, *more)
+
+    monkeypatch.setattr(ServedModel, "lease", lease)
+    monkeypatch.setattr(Preparation, "take_apart", recorded)
+    monkeypatch.setattr(SentenceTranslator, "translate", noted)
+    found = asyncio.run(models.translate([TEXT] * 2, "de", "nl", TranslationOptions(), 60))
+    assert [len(one.sentences) for one in found] == [12, 12]
+    # the first sentences of the texts, the others, and at the end, the whole texts
+    assert reads == [(2, True), (22, False), (2, False)]
 
 
 def test_a_finished_translation_is_not_refused_at_the_end(
