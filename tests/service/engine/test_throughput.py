@@ -11,7 +11,7 @@ from service.engine.types import DecodingOptions
 from service.errors import QueueFullError
 from tests.fakes import SPECIAL, EchoRunner, echo_source
 
-OPTIONS = DecodingOptions(max_decoding_length=40, beam_size=1)
+OPTIONS = DecodingOptions(max_decoding_length=40)
 
 
 def steady(cost: int, every: float, count: int) -> Throughput:
