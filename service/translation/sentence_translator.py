@@ -21,6 +21,8 @@ Result = TypeVar("Result")
 Attempt = TypeVar("Attempt", Task, PiecewiseSentence)
 MAX_PIECES = 2_000
 """Limit per request for sentences that are translated in pieces; each piece costs a search."""
+RETRY_EFFORT = 20
+"""CPU time of preparing another attempt and reading its result, in that of preparing the first one."""
 Translated = dict[int, TranslatedSentence]
 """Sentences by their index among those of a request."""
 
@@ -249,7 +251,7 @@ class SentenceTranslator:
                         attempts[index] = attempt
             return attempts
 
-        share = len(lost) / self._num_tasks
+        share = RETRY_EFFORT * len(lost) / self._num_tasks
         attempts = await self._off_loop(prepare_all, share) if lost else {}
         if not attempts:
             return {}

@@ -16,8 +16,10 @@ from service.errors import DeadlineExceededError, LimitExceededError, QueueFullE
 from service.metrics import Metrics
 from service.models.model_set import ModelSet
 from service.settings import Settings
+from service.text.sentence import Sentence
+from service.translation import pieces
 from service.translation.aligner import Aligner
-from service.translation.effort import EFFORT_ON_LOOP
+from service.translation.effort import EFFORT_ON_LOOP, effort_of
 from service.translation.options import TranslationOptions
 from service.translation.sentence_translator import SentenceTranslator
 from service.translation.types import TranslatedSentence
@@ -150,6 +152,27 @@ def test_a_sentence_is_copied_if_there_is_no_room_to_translate_it_again(
     text = "{a} {b} {c} {d} {e} {f} Hund."
     [found] = asyncio.run(models.translate([text], "de", "en", OPTIONS, 60))
     assert (found.text, found.sentences[0].recovery) == (text, "copied")
+
+
+def test_another_attempt_is_prepared_and_read_on_a_thread(
+    models: ModelSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[threading.Thread] = []
+
+    def noting(method: Any) -> Any:
+        def call(*given: object) -> object:
+            threads.append(threading.current_thread())
+            return method(*given)
+
+        return call
+
+    monkeypatch.setattr(pieces, "piece", noting(pieces.piece))
+    monkeypatch.setattr(Sentence, "in_pieces", noting(Sentence.in_pieces))
+    text = "{a} {b} {c} {d} {e} {f} Hund."
+    assert effort_of([text]) < EFFORT_ON_LOOP
+    asyncio.run(models.translate([text], "de", "en", OPTIONS, 60))
+    assert len(threads) == 2
+    assert threading.main_thread() not in threads
 
 
 def test_a_piece_that_is_copied_is_named(models: ModelSet, monkeypatch: pytest.MonkeyPatch) -> None:
