@@ -3,8 +3,10 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
+from types import SimpleNamespace
 from typing import cast
 
+from service.engine.stalls import StallDetector
 from service.engine.types import FinishReason, Hypothesis, Work
 from service.models.bundle import DEFAULT_BUNDLE, load
 from service.models.vocabularies import load_tokenizers
@@ -24,6 +26,7 @@ class Scripted:
 
     def __init__(self, *translations: str) -> None:
         self.asked, self._translations = list[str](), iter(translations)
+        self.engine = SimpleNamespace(clock=time.monotonic, watch=StallDetector(time.monotonic))
 
     def check_deadline(self, deadline: float) -> None:
         pass
@@ -48,7 +51,7 @@ def test_the_second_search_has_exactly_the_names_protected() -> None:
     )
     direction = next(one for one in BUNDLE.manifest.directions if one.source == "de")
     text = "Herr Steinberg aus Holtkamp hat im Januar seinen Ausweis verloren."
-    asked = [text], direction, TranslationOptions(), 60.0
+    asked = [text], direction, TranslationOptions(), time.monotonic() + 60
     [translation] = asyncio.run(translator.translate(*asked))
     assert search.asked == [text, "Herr <p0> aus <p1> hat im Januar seinen Ausweis verloren."]
     assert translation.text == "Mr Steinberg from Holtkamp lost his card in January."
