@@ -25,13 +25,14 @@ from service.errors import (
     AttendantError,
     MissingParameterError,
     UnsupportedLanguageError,
+    quoted,
 )
 from service.logs import one_line
 from service.models.bundle import DEFAULT_BUNDLE, PrecisionChoice
 from service.python_api import Translator
 from service.text.run import Format
 from service.text.segmenter import Splitting
-from service.translation.types import Done
+from service.translation.types import Done, Event
 
 MAX_IN_FLIGHT = 64
 """Lines that are translated concurrently."""
@@ -67,12 +68,8 @@ def main(arguments: Sequence[str]) -> int:
                 return _translate_lines(
                     lambda texts: translator.translate(texts, **asked), progress
                 )
-            for event in translator.stream(_document(options.file), **asked):
-                if isinstance(event, Done):
-                    _write(event.translations[0].text)
-                else:
-                    progress.add(0, 1)
-            return 0
+            events = translator.stream(_document(options.file), **asked)
+            return _write_document(events, progress)
     except BrokenPipeError:
         # redirected, so that the interpreter's flush at exit does not fail, too
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -149,10 +146,27 @@ def _translate_lines(translate: Translate, progress: Progress) -> int:
     with closing(work):
         for done in work:
             for number, problem in done.problems.items():
-                print(f"line {number} is not translated: {problem}", file=sys.stderr)
+                print(f"line {number} is not fully translated: {problem}", file=sys.stderr)
                 status = 1
             _write("".join(done.lines))
             progress.add(len(done.lines), done.sentences)
+    return status
+
+
+def _write_document(events: Iterable[Event], progress: Progress) -> int:
+    """Write the translation of a document; return the exit status."""
+    status = 0
+    for event in events:
+        if isinstance(event, Done):
+            _write(event.translations[0].text)
+            continue
+        progress.add(0, 1)
+        if problem := event.translated.problem:
+            print(
+                one_line(f"{quoted(event.source)} is not fully translated: {problem}"),
+                file=sys.stderr,
+            )
+            status = 1
     return status
 
 

@@ -28,7 +28,7 @@ class TranslatedWindow:
 
     window: Window
     lines: list[str]
-    """The translated lines; those with problems are unchanged."""
+    """The translated lines; what is left untranslated in them is unchanged."""
     sentences: int
     problems: dict[int, str]
     """The reasons why lines were not translated, by line number."""
@@ -123,9 +123,9 @@ def _finish(pending: _Pending) -> TranslatedWindow:
     for indices, future in pending.requests:
         for index, translation in zip(indices, future.result(), strict=True):
             sentences += len(translation.sentences)
-            if translation.problem:
-                problems[first + index] = translation.problem
-            else:
+            if translation.first_problem:
+                problems[first + index] = translation.first_problem
+            if not translation.problem:
                 lines[index] = records[index].translated(translation.text)
     return TranslatedWindow(pending.window, lines, sentences, dict(sorted(problems.items())))
 

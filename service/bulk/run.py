@@ -118,7 +118,7 @@ def _windows(files: Sequence[File], start: Place) -> Generator[Window]:
 
 def _report(path: Path, problems: dict[int, str]) -> None:
     for number, problem in problems.items():
-        told = one_line(f"{path}, line {number} is not translated: {problem}")
+        told = one_line(f"{path}, line {number} is not fully translated: {problem}")
         print(told, file=sys.stderr)
 
 

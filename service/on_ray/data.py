@@ -40,14 +40,14 @@ class Translating:
         )
 
     def __call__(self, batch: Batch) -> Batch:
-        """Add the columns `translation` and `problem`; the problem is empty for translated rows."""
+        """Add the columns `translation` and `problem`, which is empty for fully translated rows."""
         options = self.options
         results = translated_each(
             lambda texts: self.translator.translate(texts, options.source, options.target),
             list(batch[options.column]),
         )
         batch["translation"] = [result.text for result in results]
-        batch["problem"] = [result.problem for result in results]
+        batch["problem"] = [result.first_problem for result in results]
         return batch
 
 

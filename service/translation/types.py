@@ -103,6 +103,12 @@ class Translation:
     """Why the text was returned untranslated; "" if it was translated."""
 
     @property
+    def first_problem(self) -> str:
+        """Why the text, or else the first part of it that was, was left untranslated; "" if none was."""
+        problems = [self.problem, *(sentence.problem for sentence in self.sentences)]
+        return next(filter(None, problems), "")
+
+    @property
     def score(self) -> float:
         """The mean of the sentences' scores; 0, which means certain, without sentences."""
         return fmean(sentence.score for sentence in self.sentences) if self.sentences else 0.0

@@ -87,7 +87,20 @@ def test_a_line_that_is_too_long_is_copied_and_reported(
     status, out, err = translate(f"{DOG}\n{long}\n{WOMAN}\n".encode(), *TO_ENGLISH)
     assert (status, out) == (1, f"{DOG_IN_ENGLISH}\n{long}\n{WOMAN_IN_ENGLISH}\n")
     [line] = err.splitlines()
-    assert line.startswith("line 2 is not translated: Invalid request: a sentence of ")
+    assert line.startswith("line 2 is not fully translated: Invalid request: a sentence of ")
+
+
+def test_branches_that_are_not_translated_are_reported(translate: Command, tmp_path: Path) -> None:
+    left = "{n, plural, one {Hund} other {Mann}}"
+    told = f'is not fully translated: the branches of "{left}" are not translated'
+    page = tmp_path / "page.txt"
+    page.write_text(f"{DOG}\nDer alte {left} #1 schläft.\n", "utf-8")
+    status, out, err = translate(b"", *TO_ENGLISH, str(page))
+    assert (status, len(err.splitlines())) == (1, 1)
+    assert (left in out, told in err) == (True, True)
+    status, out, err = translate(page.read_bytes(), *TO_ENGLISH)
+    assert (status, out.splitlines()[0]) == (1, DOG_IN_ENGLISH)
+    assert (left in out, f"line 2 {told}" in err) == (True, True)
 
 
 @pytest.mark.parametrize(

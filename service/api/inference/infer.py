@@ -98,7 +98,7 @@ class InferResponse(BaseModel):
     parameters: Annotated[
         dict[str, str] | None,
         Field(
-            description="For each text that was not translated: `problem_` and its number, with the reason."
+            description="For each text not fully translated: `problem_` and its number, with the reason."
         ),
     ] = None
     outputs: list[OutputTensor]
@@ -196,9 +196,9 @@ def _answer(name: str, body: InferRequest, translations: list[Translation]) -> R
     """Return the answer: JSON, with the translations in it or as bytes after it."""
     texts = [translation.text for translation in translations]
     problems = {
-        f"problem_{number}": translation.problem
+        f"problem_{number}": translation.first_problem
         for number, translation in enumerate(translations)
-        if translation.problem
+        if translation.first_problem
     }
     output = OutputTensor(name=NAME, shape=body.inputs[0].shape, datatype="BYTES")
     binary = packed(texts) if body.is_answered_in_binary else None

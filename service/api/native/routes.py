@@ -183,10 +183,7 @@ def _response(body: TranslateRequest, translations: list[Translation]) -> Transl
         if translation.detected is not None
     ]
     details = None
-    has_problem = any(
-        translation.problem or any(sentence.problem for sentence in translation.sentences)
-        for translation in translations
-    )
+    has_problem = any(translation.first_problem for translation in translations)
     if body.return_scores or body.return_alignment or has_problem:
         details = [_details(translation, body.return_alignment) for translation in translations]
     single = isinstance(body.given, str)

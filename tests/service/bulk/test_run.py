@@ -110,7 +110,10 @@ def test_untranslated_lines_are_reported_and_counted_across_runs(
     job = run.Job(source, tmp_path / "out.jsonl", Wanted(field="t"))
     with pytest.raises(OSError, match="the power failed"):
         started(job, failing_at(55))
-    assert f"{source}, line 1 is not translated: its field t is missing" in capsys.readouterr().err
+    assert (
+        f"{source}, line 1 is not fully translated: its field t is missing"
+        in capsys.readouterr().err
+    )
     assert started(job) == 1
     assert read(job.out).splitlines()[:2] == ['{"u": 1}', '{"t": "LINE 2"}']
 

@@ -112,17 +112,23 @@ def test_rows_keep_their_columns_and_get_a_translation_or_a_problem(
 ) -> None:
     data = import_module("service.on_ray.data")
     source, out = tmp_path / "in.jsonl", tmp_path / "out"
-    rows = [{"id": 1, "text": "Der alte Hund schläft."}, {"id": 2, "text": "Hund " * 500}]
+    texts = (
+        "Der alte Hund schläft.",
+        "Hund " * 500,
+        "Der alte {n, plural, one {Hund} other {Mann}} #1 schläft.",
+    )
+    rows = [{"id": number, "text": text} for number, text in enumerate(texts, 1)]
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
     ray.cluster = {"CPU": 2.0}
     arguments = [str(source), str(out), "--source", "de", "--target", "en", "--cores", "1"]
     arguments += ["--bundle", str(TINY_BUNDLE), "--checkpoints", "folder", "--workers", "3"]
     assert data.main(arguments) == 0
     assert "the cluster has 2 CPUs" in capsys.readouterr().err
-    translated, untranslated = map(json.loads, out.read_text().splitlines())
+    translated, untranslated, partly = map(json.loads, out.read_text().splitlines())
     assert (translated["translation"], translated["problem"]) == ("The old dog sleeps.", "")
     assert untranslated["translation"] == rows[1]["text"]
     assert "exceeds the model's limit" in untranslated["problem"]
+    assert partly["problem"].startswith("the branches of ")
     assert ray.context.checkpoint_config["id_column"] == "id"
     assert ray.datasets[0].options["num_cpus"] == 1
     assert ray.datasets[0].options["compute"] == {"min_size": 1, "max_size": 3}
