@@ -36,8 +36,8 @@ from service.translation.types import Done, Event
 
 MAX_IN_FLIGHT = 64
 """Lines that are translated concurrently."""
-MAX_DOCUMENT_BYTES = 1 << 28
-"""Maximum size of a file that is translated as one document, which is in memory as a whole."""
+MAX_DOCUMENT_BYTES = 1 << 23
+"""Maximum size of a file that is translated as one document: its markup is read in one piece of work."""
 
 
 def main(arguments: Sequence[str]) -> int:

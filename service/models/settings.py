@@ -179,7 +179,7 @@ class ModelSettings(BaseSettings):
         int,
         Field(
             ge=1,
-            le=10_000_000,
+            le=1_000_000,
             description="Characters in all texts of a request, beyond which it gets 400; `target_prefix` "
             "counts for each text.",
         ),
