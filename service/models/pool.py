@@ -19,6 +19,7 @@ from service.models.bundle import Bundle
 from service.models.loading import ServedModel
 from service.models.observer import Observer
 from service.models.pooled_model import PooledModel
+from service.models.proof import StuckError
 
 logger = logging.getLogger(__name__)
 
@@ -231,6 +232,8 @@ class ModelPool:
             if wanted.loaded is None:
                 wanted.reason = f"{name} cannot be loaded: {reason}"
                 wanted.retry_at = self.clock() + RETRY_SECONDS
+                cause = error.__cause__
+                wanted.stuck = cause.future if isinstance(cause, StuckError) else None
         self._fail(wanted)
         logger.error(
             "%s cannot be loaded: %s", name, error, exc_info=None if is_for_client else error

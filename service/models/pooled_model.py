@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from service.errors import DeadlineExceededError
 from service.models.bundle import Bundle
@@ -35,6 +35,8 @@ class PooledModel:
         self.waiting: list[Future[ServedModel]] = []
         self.reason = ""
         """Why it could not be loaded the last time, for clients; empty if it could."""
+        self.stuck: Future[Any] | None = None
+        """What did not end in time when it was last loaded, and may still take a core and memory."""
         self.retry_at = 0.0
         """When a request may cause another attempt, by the pool's clock, in seconds."""
         self.bytes = round(GROWTH * sum(_size(bundle, name) for name in bundle.manifest.files))
@@ -44,9 +46,12 @@ class PooledModel:
     def failure(self) -> str:
         """Why it cannot be loaded, for clients; empty once a request may cause another attempt.
 
+        There is none while a thread of the last attempt is stuck.
+
         So the service becomes ready again, otherwise no request would.
         """
-        return self.reason if self.pool.clock() < self.retry_at else ""
+        is_stuck = self.stuck is not None and not self.stuck.done()
+        return self.reason if is_stuck or self.pool.clock() < self.retry_at else ""
 
     @property
     def state(self) -> State:

@@ -3,8 +3,8 @@
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from typing import Annotated, TypeVar
+from concurrent.futures import Future, wait
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -258,11 +258,20 @@ def _options(
     )
 
 
+class StuckError(TimeoutError):
+    """A function did not end in time. Its thread goes on until `future` is done."""
+
+    def __init__(self, future: "Future[Any]") -> None:
+        """Keep the future."""
+        super().__init__("not done in time")
+        self.future = future
+
+
 def run_with_timeout(seconds: float, function: Callable[[], Result]) -> Result:
     """Run a function in a thread and return its result. After a timeout, the thread is left running.
 
     Raises:
-        TimeoutError: the function did not finish in time.
+        StuckError: the function did not finish in time.
         Exception: whatever the function raised.
     """
     future: Future[Result] = Future()
@@ -274,4 +283,7 @@ def run_with_timeout(seconds: float, function: Callable[[], Result]) -> Result:
             future.set_exception(error)
 
     threading.Thread(target=run, name="proof", daemon=True).start()
-    return future.result(seconds)
+    wait([future], seconds)
+    if not future.done():
+        raise StuckError(future)
+    return future.result()

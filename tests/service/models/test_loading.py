@@ -65,7 +65,9 @@ def test_a_model_that_hangs_during_the_check_is_refused(
     monkeypatch.setattr("service.models.proof.OnnxModelRunner.align", hanging)
     monkeypatch.setattr("service.models.loading.PROOF_SECONDS", 0.05)
     try:
-        with pytest.raises(BundleError, match="a first translation failed: TimeoutError"):
+        with pytest.raises(
+            BundleError, match="a first translation failed: StuckError: not done in time"
+        ):
             start_model(load(TINY_BUNDLE), ModelOptions(precision="int8", device="cpu"))
     finally:
         end.set()

@@ -14,6 +14,7 @@ from service.errors import BundleError, DeadlineExceededError, ModelUnavailableE
 from service.models.loading import ServedModel
 from service.models.pool import RETRY_SECONDS
 from service.models.pooled_model import PooledModel
+from service.models.proof import StuckError, run_with_timeout
 from tests.service.models.pools import SIZE, Loaded, Machine, Pooled, use
 from tests.waiting import until, wait_until
 
@@ -75,6 +76,28 @@ def test_a_failed_load_is_retried_later(machine: Machine, pooled: Pooled) -> Non
     assert (model.state, model.failure) == ("unloaded", "")  # ready, so that a request comes
     assert asyncio.run(use(model)) == "a"
     assert machine.loads == ["a", "b", "a"]
+
+
+def test_a_load_that_is_stuck_is_not_tried_again_meanwhile(
+    machine: Machine, pooled: Pooled
+) -> None:
+    """Each attempt would leave a thread at work, and the model's memory."""
+    _, [model, other] = pooled(["a", "b"])
+    goes_on = threading.Event()
+    machine.broken = BundleError(": its graphs loop", Path("a"))
+    with pytest.raises(StuckError) as stuck:
+        run_with_timeout(0.0, lambda: goes_on.wait(60))
+    machine.broken.__cause__ = stuck.value
+    with pytest.raises(ModelUnavailableError, match="its graphs loop"):
+        asyncio.run(use(model))
+    machine.broken = None
+    machine.now += 100 * RETRY_SECONDS
+    with pytest.raises(ModelUnavailableError, match="its graphs loop"):
+        asyncio.run(use(model))
+    assert asyncio.run(use(other)) == "b"
+    goes_on.set()
+    assert stuck.value.future.result(60)
+    assert asyncio.run(use(model)) == "a"
 
 
 def test_errors_do_not_end_the_pools_thread(
