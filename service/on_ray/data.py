@@ -42,12 +42,16 @@ class Translating:
     def __call__(self, batch: Batch) -> Batch:
         """Add the columns `translation` and `problem`, which is empty for fully translated rows."""
         options = self.options
+        texts = [text if isinstance(text, str) else None for text in batch[options.column]]
         results = translated_each(
             lambda texts: self.translator.translate(texts, options.source, options.target),
-            list(batch[options.column]),
+            [text or "" for text in texts],
         )
         batch["translation"] = [result.text for result in results]
-        batch["problem"] = [result.first_problem for result in results]
+        batch["problem"] = [
+            "it is not a string" if text is None else result.first_problem
+            for text, result in zip(texts, results, strict=True)
+        ]
         return batch
 
 

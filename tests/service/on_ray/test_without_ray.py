@@ -116,6 +116,7 @@ def test_rows_keep_their_columns_and_get_a_translation_or_a_problem(
         "Der alte Hund schläft.",
         "Hund " * 500,
         "Der alte {n, plural, one {Hund} other {Mann}} #1 schläft.",
+        None,  # as is usual in Parquet
     )
     rows = [{"id": number, "text": text} for number, text in enumerate(texts, 1)]
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -124,10 +125,11 @@ def test_rows_keep_their_columns_and_get_a_translation_or_a_problem(
     arguments += ["--bundle", str(TINY_BUNDLE), "--checkpoints", "folder", "--workers", "3"]
     assert data.main(arguments) == 0
     assert "the cluster has 2 CPUs" in capsys.readouterr().err
-    translated, untranslated, partly = map(json.loads, out.read_text().splitlines())
+    translated, untranslated, partly, null = map(json.loads, out.read_text().splitlines())
     assert (translated["translation"], translated["problem"]) == ("The old dog sleeps.", "")
     assert untranslated["translation"] == rows[1]["text"]
     assert "exceeds the model's limit" in untranslated["problem"]
+    assert (null["translation"], null["problem"]) == ("", "it is not a string")
     assert partly["problem"].startswith("the branches of ")
     assert ray.context.checkpoint_config["id_column"] == "id"
     assert ray.datasets[0].options["num_cpus"] == 1
