@@ -1,6 +1,6 @@
 """Translates sentences: searches, decodes, and translates again those in which something was lost."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import replace
 from functools import partial
@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 
 from service.engine.types import FinishReason, Work
 from service.errors import RefusedError, TextTooLongError
+from service.text.sentence import Sentence
 from service.text.tokenizer import Tokenizers
 from service.translation.offload import Check
 from service.translation.pieces import PiecewiseSentence
@@ -31,7 +32,7 @@ class OffLoop(Protocol):
     """Runs CPU work without blocking the event loop."""
 
     def __call__(self, work: Callable[[Check], Result], share: float, /) -> Awaitable[Result]:
-        """Run the work for a share of the sentences, and return its result."""
+        """Run the work for a share of the text, and return its result; retries may take more than 1."""
 
 
 class SentenceTranslator:
@@ -59,7 +60,7 @@ class SentenceTranslator:
         self._searcher, self._tokenizers = searcher, tokenizers
         self._unknown_words, self._request = unknown_words, request
         self._deadline, self._off_loop = deadline, off_loop
-        self._num_tasks = 1
+        self._length = 1
 
     async def translate(
         self,
@@ -83,13 +84,14 @@ class SentenceTranslator:
         Raises:
             RefusedError, AbandonedError, EngineError: see `service.errors`.
         """
-        self._num_tasks = len(tasks)
+        self._length = _length(task.sentence for task in tasks)
         translated: Translated = {}
         lost: Translated = {}
         async with aclosing(self._search(tasks, seconds_after)) as search:
             async for found in search:
                 decode = partial(self._all_decoded, tasks, found)
-                decoded = await self._off_loop(decode, len(found) / len(tasks))
+                share = _length(tasks[index].sentence for index in found) / self._length
+                decoded = await self._off_loop(decode, share)
                 lost |= {
                     index: sentence
                     for index, sentence in decoded.items()
@@ -251,7 +253,7 @@ class SentenceTranslator:
                         attempts[index] = attempt
             return attempts
 
-        share = RETRY_EFFORT * len(lost) / self._num_tasks
+        share = RETRY_EFFORT * _length(one.sentence for one in lost.values()) / self._length
         attempts = await self._off_loop(prepare_all, share) if lost else {}
         if not attempts:
             return {}
@@ -279,3 +281,8 @@ class SentenceTranslator:
 def ranked(found: Sequence[Kind], rank: int) -> Kind:
     """Return the item of that rank, or the last one."""
     return found[min(rank, len(found) - 1)]
+
+
+def _length(sentences: Iterable[Sentence]) -> int:
+    """Return the number of characters of sentences, at least 1."""
+    return sum(len(sentence.text) for sentence in sentences) or 1

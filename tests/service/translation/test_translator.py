@@ -175,6 +175,23 @@ def test_another_attempt_is_prepared_and_read_on_a_thread(
     assert threading.main_thread() not in threads
 
 
+def test_a_long_sentence_among_many_short_ones_is_read_back_on_a_thread(
+    models: ModelSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: dict[int, threading.Thread] = {}
+    came_through = Sentence.came_through
+
+    def noting(sentence: Sentence, text: str) -> bool:
+        threads[len(sentence.text)] = threading.current_thread()
+        return came_through(sentence, text)
+
+    monkeypatch.setattr(Sentence, "came_through", noting)
+    long = " und ".join(["der alte Hund schläft"] * 8) + "."
+    asyncio.run(models.translate(["Hund.\n" * 60 + long], "de", "en", OPTIONS, 60))
+    assert len(long) in threads
+    assert threads[len(long)] is not threading.main_thread()
+
+
 def test_a_piece_that_is_copied_is_named(models: ModelSet, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("service.translation.pieces.piece", lambda *_: None)
     text = "{a} {b} {c} {d} {e} {f} Hund."
