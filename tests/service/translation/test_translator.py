@@ -186,8 +186,8 @@ def test_a_long_sentence_among_many_short_ones_is_read_back_on_a_thread(
         return came_through(sentence, text)
 
     monkeypatch.setattr(Sentence, "came_through", noting)
-    long = " und ".join(["der alte Hund schläft"] * 8) + "."
-    asyncio.run(models.translate(["Hund.\n" * 60 + long], "de", "en", OPTIONS, 60))
+    long = " und ".join(["der alte Hund schläft"] * 4) + "."
+    asyncio.run(models.translate(["Hund.\n" * 40 + long], "de", "en", OPTIONS, 60))
     assert len(long) in threads
     assert threads[len(long)] is not threading.main_thread()
 
