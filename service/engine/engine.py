@@ -134,15 +134,16 @@ class Engine:
         self,
         items: Sequence[tuple[Sequence[int], DecodingOptions]],
         deadline: float | None = None,
-        seconds_after: float | None = 0.0,
+        seconds_after: float = 0.0,
+        is_further: bool = False,
     ) -> list[DecodingSequence]:
         """Admit all sentences or none. The result of each `future` is its hypotheses, best first.
 
         Args:
             items: source ids (tag ... EOS) and options of each sentence.
             deadline: in seconds by `clock`; unfinished sentences then fail with DeadlineExceededError.
-            seconds_after: estimated duration of work after the search that must also meet the deadline; None
-                for a further search of a request that was admitted, which no estimate refuses.
+            seconds_after: estimated duration of work after the search that must also meet the deadline.
+            is_further: whether this is a further search of an admitted request, which no estimate refuses.
 
         Raises:
             EngineDeadError, NotReadyError, QueueFullError: no sentence was admitted.
@@ -155,7 +156,7 @@ class Engine:
             if not self._shared.accepting:
                 raise NotReadyError("the service is not accepting work")
             self._check_room(sequences, now)
-            if deadline is not None and seconds_after is not None:
+            if deadline is not None and not is_further:
                 # an empty list, if all sentences are cached, does not wait
                 estimated = self._seconds_to_finish(sequences, now) if sequences else 0.0
                 self._check_time(estimated, now, deadline, seconds_after)

@@ -60,7 +60,11 @@ class Searcher:
             self.engine.check_deadline(deadline)
 
     async def search(
-        self, work: Sequence[Work], deadline: float, seconds_after: float | None = 0.0
+        self,
+        work: Sequence[Work],
+        deadline: float,
+        seconds_after: float = 0.0,
+        is_further: bool = False,
     ) -> AsyncGenerator[dict[int, Found], None]:
         """Search for all sentences concurrently; runaway searches are repeated with n-gram blocking.
 
@@ -68,6 +72,7 @@ class Searcher:
             work: the sentences.
             deadline: by the engine's clock, in seconds.
             seconds_after: see `Engine.submit`.
+            is_further: see `Engine.submit`.
 
         Yields:
             The results since the last time, by index in `work`; each sentence once. Closing the generator
@@ -77,7 +82,7 @@ class Searcher:
             RefusedError, AbandonedError, EngineError: see `service.errors`.
         """
         suspect: dict[int, list[Hypothesis]] = {}
-        async with aclosing(self._search(work, deadline, seconds_after)) as arrivals:
+        async with aclosing(self._search(work, deadline, seconds_after, is_further)) as arrivals:
             async for arrived in arrivals:
                 found = {}
                 for index, hypotheses in arrived.items():
@@ -110,7 +115,7 @@ class Searcher:
         ]
         indices, found = list(suspect), {index: Found(first) for index, first in suspect.items()}
         with suppress(RefusedError):
-            async with aclosing(self._search(searches, deadline, None)) as arrivals:
+            async with aclosing(self._search(searches, deadline, is_further=True)) as arrivals:
                 async for arrived in arrivals:
                     for position, second in arrived.items():
                         index = indices[position]
@@ -119,13 +124,19 @@ class Searcher:
         return found
 
     async def _search(
-        self, work: Sequence[Work], deadline: float, seconds_after: float | None
+        self,
+        work: Sequence[Work],
+        deadline: float,
+        seconds_after: float = 0.0,
+        is_further: bool = False,
     ) -> AsyncGenerator[dict[int, list[Hypothesis]], None]:
         """Yield the hypotheses of every sentence; if the generator ends early, the others are aborted."""
         cached = ((index, self.cache.get(item)) for index, item in enumerate(work))
         known = {index: hypotheses for index, hypotheses in cached if hypotheses is not None}
         missing = [index for index in range(len(work)) if index not in known]
-        sequences = self.engine.submit([work[index] for index in missing], deadline, seconds_after)
+        sequences = self.engine.submit(
+            [work[index] for index in missing], deadline, seconds_after, is_further
+        )
         seconds_left = max(0.0, deadline - self.engine.clock())
         loop = asyncio.get_running_loop()
         arrivals = _Arrivals(sequences, self._mailbox_of(loop))

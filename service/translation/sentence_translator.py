@@ -1,7 +1,7 @@
 """Translates sentences: searches, decodes, and translates again those in which something was lost."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 from typing import Protocol, TypeVar
@@ -14,7 +14,7 @@ from service.translation.offload import Check
 from service.translation.pieces import PiecewiseSentence
 from service.translation.preparation import Preparation, Task
 from service.translation.searcher import Found, Searcher
-from service.translation.types import Recovery, TranslatedSentence
+from service.translation.types import NO_ROOM, TOO_LONG, Recovery, TranslatedSentence
 from service.translation.unknown_words import UnknownWords
 
 Kind = TypeVar("Kind")
@@ -92,32 +92,25 @@ class SentenceTranslator:
                 decode = partial(self._all_decoded, tasks, found)
                 share = _length(tasks[index].sentence for index in found) / self._length
                 decoded = await self._off_loop(decode, share)
-                lost |= {
-                    index: sentence
-                    for index, sentence in decoded.items()
-                    if sentence.recovery == "copied"
-                }
+                lost |= _copied(decoded)
                 done = {index: sentence for index, sentence in decoded.items() if index not in lost}
                 translated |= done
                 on_translated(done)
         if lost:
-            protected = await self._with_protection(lost)
-            unprotected = {
-                index: sentence for index, sentence in lost.items() if index not in protected
-            }
-            recovered = lost | protected | await self._in_pieces(unprotected)
+            recovered = await self._with_protection(lost)
+            recovered |= await self._in_pieces(_copied(recovered))
             translated |= recovered
             on_translated(recovered)
         return translated
 
     async def _search(
-        self, attempts: Sequence[Attempt], seconds_after: float | None = None
+        self, attempts: Sequence[Attempt], seconds_after: float = 0.0, is_further: bool = False
     ) -> AsyncGenerator[dict[int, list[Found]], None]:
         """Yield the results of attempts by index, each as soon as all its parts are found."""
         work = [search for attempt in attempts for search in attempt.work]
         owners = [index for index, attempt in enumerate(attempts) for _ in attempt.work]
         so_far: list[dict[int, Found]] = [{} for _ in attempts]
-        async with aclosing(self._search_parts(work, seconds_after)) as results:
+        async with aclosing(self._search_parts(work, seconds_after, is_further)) as results:
             async for found in results:
                 for position, result in found.items():
                     so_far[owners[position]][position] = result
@@ -130,14 +123,14 @@ class SentenceTranslator:
                     yield complete
 
     async def _search_parts(
-        self, work: Sequence[Work], seconds_after: float | None
+        self, work: Sequence[Work], seconds_after: float, is_further: bool
     ) -> AsyncGenerator[dict[int, Found], None]:
         """Yield the results of any number of searches by index, with the sources of unknown tokens."""
         at_once = self._searcher.max_sentences
         for start in range(0, len(work) or 1, at_once):  # an engine may refuse even an empty list
             chunk = work[start : start + at_once]
-            search = self._searcher.search(chunk, self._deadline, seconds_after)
-            seconds_after = None  # of further searches
+            search = self._searcher.search(chunk, self._deadline, seconds_after, is_further)
+            is_further = True
             async with aclosing(search):
                 async for found in search:
                     looked_up = await self._unknown_words.looked_up(chunk, found, self._deadline)
@@ -192,7 +185,7 @@ class SentenceTranslator:
         ]
 
     async def _with_protection(self, lost: Translated) -> Translated:
-        """Translate sentences again, with more protected parts; return those that lost nothing."""
+        """Translate sentences again, with more protected parts; see `_again`."""
         request = self._request
 
         def prepare(sentence: TranslatedSentence) -> Task | None:
@@ -210,7 +203,7 @@ class SentenceTranslator:
         return await self._again(lost, prepare, read)
 
     async def _in_pieces(self, lost: Translated) -> Translated:
-        """Translate sentences in pieces around their protected parts, up to MAX_PIECES in all."""
+        """Translate sentences in pieces around their protected parts, up to MAX_PIECES; see `_again`."""
         remaining = MAX_PIECES
 
         def prepare(sentence: TranslatedSentence) -> PiecewiseSentence | None:
@@ -237,33 +230,37 @@ class SentenceTranslator:
         prepare: Callable[[TranslatedSentence], Attempt | None],
         read: Callable[[TranslatedSentence, Attempt, list[Found]], TranslatedSentence | None],
     ) -> Translated:
-        """Translate sentences again, and return those for which this succeeds: none if there is no room.
+        """Translate sentences again, and return all: those for which this fails remain copied, and say why.
 
         `prepare` returns the searches for a sentence, or None to skip it. `read` returns a sentence with its
         translation, or None if the attempt failed.
         """
+        again = dict(lost)
 
         def prepare_all(check: Check) -> dict[int, Attempt]:
             attempts = {}
             for index, sentence in lost.items():
                 check()
-                # a part between stand-ins is not cut into clauses, and may be too long
-                with suppress(TextTooLongError):
-                    if (attempt := prepare(sentence)) is not None:
-                        attempts[index] = attempt
+                try:
+                    attempt = prepare(sentence)
+                except TextTooLongError:  # a part between stand-ins is not cut into clauses
+                    again[index] = replace(sentence, cause=TOO_LONG)
+                    continue
+                if attempt is not None:
+                    attempts[index] = attempt
             return attempts
 
         share = RETRY_EFFORT * _length(one.sentence for one in lost.values()) / self._length
         attempts = await self._off_loop(prepare_all, share) if lost else {}
         if not attempts:
-            return {}
+            return again
         found: dict[int, list[Found]] = {}
         try:
-            async with aclosing(self._search(list(attempts.values()))) as search:
+            async with aclosing(self._search(list(attempts.values()), is_further=True)) as search:
                 async for results in search:
                     found |= results
         except RefusedError:
-            return {}
+            return again | {index: replace(lost[index], cause=NO_ROOM) for index in attempts}
 
         def read_all(check: Check) -> Translated:
             translated = {}
@@ -275,7 +272,14 @@ class SentenceTranslator:
                     translated[index] = sentence
             return translated
 
-        return await self._off_loop(read_all, share)
+        return again | await self._off_loop(read_all, share)
+
+
+def _copied(sentences: Translated) -> Translated:
+    """Return those sentences of which no translation was found."""
+    return {
+        index: sentence for index, sentence in sentences.items() if sentence.recovery == "copied"
+    }
 
 
 def ranked(found: Sequence[Kind], rank: int) -> Kind:

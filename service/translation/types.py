@@ -10,6 +10,8 @@ from service.text.sentence import Sentence
 from service.text.words import Alignment
 
 NOT_KEPT = "no translation was found that keeps all numbers and placeholders"
+NO_ROOM = f"{NOT_KEPT}: the queue had no room for another attempt"
+TOO_LONG = f"{NOT_KEPT}: a part is too long for another attempt"
 Recovery = Literal["repetition", "protected", "pieces", "copied"]
 """What was done about a search that went wrong: it was repeated with n-gram blocking; with placeholders and
 numbers protected; in pieces around them; or the source was copied."""
@@ -28,6 +30,8 @@ class TranslatedSentence:
     """One for each target; empty unless they are wanted or needed for tags."""
     rejected: str = ""
     """If the source was copied, the best translation, in which something was lost."""
+    cause: str = NOT_KEPT
+    """If the source was copied, why."""
 
     def __repr__(self) -> str:
         names = ("source", "target", "score", "finish_reason", "recovery")
@@ -47,7 +51,7 @@ class TranslatedSentence:
     @property
     def problem(self) -> str:
         """Which part of the sentence was left untranslated, and why; "" if none was."""
-        return self.sentence.problem or (NOT_KEPT if self.recovery == "copied" else "")
+        return self.sentence.problem or (self.cause if self.recovery == "copied" else "")
 
     @property
     def score(self) -> float:

@@ -95,7 +95,7 @@ def test_requests_that_cannot_meet_their_deadline_are_refused() -> None:
 def test_a_further_search_of_an_admitted_request_is_not_refused() -> None:
     now = [100.0]
     engine = engine_with_a_queue(now)  # 0.8 s
-    [further] = engine.submit([(echo_source(2), OPTIONS)], now[0] + 0.1, seconds_after=None)
+    [further] = engine.submit([(echo_source(2), OPTIONS)], now[0] + 0.1, is_further=True)
     assert further.deadline == now[0] + 0.1
 
 

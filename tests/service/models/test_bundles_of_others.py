@@ -238,7 +238,7 @@ def test_a_source_need_not_end_with_eos(
 
     seen: list[tuple[int, ...]] = []
 
-    def spy(self: Engine, items: Sequence[Work], *more: float) -> list[Any]:
+    def spy(self: Engine, items: Sequence[Work], *more: Any) -> list[Any]:
         seen.extend(ids for ids, _ in items)
         return submit(self, items, *more)
 

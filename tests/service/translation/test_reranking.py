@@ -27,10 +27,10 @@ def channel_tags(models: ModelSet, options: TranslationOptions) -> set[int | Non
     submit, seen = model.engine.submit, set[int | None]()
 
     def spy(
-        items: Sequence[Work], deadline: float | None = None, seconds_after: float = 0.0
+        items: Sequence[Work], deadline: float, seconds_after: float, is_further: bool
     ) -> list[DecodingSequence]:
         seen.update(decoding.channel_tag for _, decoding in items)
-        return submit(items, deadline, seconds_after)
+        return submit(items, deadline, seconds_after, is_further)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(model.engine, "submit", spy)

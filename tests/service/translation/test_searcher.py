@@ -34,7 +34,8 @@ class ScriptedEngine:
         self,
         items: Sequence[tuple[Sequence[int], DecodingOptions]],
         deadline: float,
-        seconds_after: float | None,
+        seconds_after: float,
+        is_further: bool,
     ) -> list[DecodingSequence]:
         sequences = []
         for ids, options in items:
@@ -124,11 +125,12 @@ class Crowded(ScriptedEngine):
         self,
         items: Sequence[tuple[Sequence[int], DecodingOptions]],
         deadline: float,
-        seconds_after: float | None,
+        seconds_after: float,
+        is_further: bool,
     ) -> list[DecodingSequence]:
         if self.asked:
-            raise QueueFullError("no time" if seconds_after is not None else "no room")
-        return super().submit(items, deadline, seconds_after)
+            raise QueueFullError("no room" if is_further else "no time")
+        return super().submit(items, deadline, seconds_after, is_further)
 
 
 def test_what_was_found_is_kept_if_there_is_no_room_to_search_again() -> None:
@@ -147,10 +149,11 @@ class HalfDone(ScriptedEngine):
         self,
         items: Sequence[tuple[Sequence[int], DecodingOptions]],
         deadline: float,
-        seconds_after: float | None,
+        seconds_after: float,
+        is_further: bool,
     ) -> list[DecodingSequence]:
         pending = [DecodingSequence(tuple(ids), options, 0.0) for ids, options in items[1:]]
-        return [*super().submit(items[:1], deadline, seconds_after), *pending]
+        return [*super().submit(items[:1], deadline, seconds_after, is_further), *pending]
 
     def abort(self, sequences: Sequence[DecodingSequence]) -> None:
         self.aborted += sequences

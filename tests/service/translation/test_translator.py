@@ -21,8 +21,7 @@ from service.translation import pieces
 from service.translation.aligner import Aligner
 from service.translation.effort import EFFORT_ON_LOOP, effort_of
 from service.translation.options import TranslationOptions
-from service.translation.sentence_translator import SentenceTranslator
-from service.translation.types import TranslatedSentence
+from service.translation.sentence_translator import SentenceTranslator, Translated
 from tests import toy
 from tests.service.translating import OPTIONS, TEXTS, outcomes, start, translate
 from tests.waiting import until
@@ -126,15 +125,16 @@ def test_pieces_may_outnumber_the_limit_of_sentences(metrics: Metrics) -> None:
 def test_a_sentence_whose_source_is_copied_says_why(
     models: ModelSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def nothing(*_: object) -> dict[int, TranslatedSentence]:
-        return {}
+    async def unchanged(_: object, lost: Translated) -> Translated:
+        return lost
 
     for way in ("_with_protection", "_in_pieces"):
-        monkeypatch.setattr(SentenceTranslator, way, nothing)
+        monkeypatch.setattr(SentenceTranslator, way, unchanged)
     text = "{a} {b} {c} {d} {e} {f} Hund."
     [found] = asyncio.run(models.translate([text], "de", "en", OPTIONS, 60))
     assert (found.text, found.sentences[0].recovery) == (text, "copied")
-    assert found.sentences[0].problem.startswith("no translation was found that keeps all")
+    problem = "no translation was found that keeps all numbers and placeholders"
+    assert found.sentences[0].problem == problem
 
 
 def test_a_sentence_is_copied_if_there_is_no_room_to_translate_it_again(
@@ -143,15 +143,16 @@ def test_a_sentence_is_copied_if_there_is_no_room_to_translate_it_again(
     engine = models.models[0].engine
     submit = engine.submit
 
-    def crowded(items: Any, deadline: float, seconds_after: float | None) -> Any:
-        if seconds_after is None:
+    def crowded(items: Any, deadline: float, seconds_after: float, is_further: bool) -> Any:
+        if is_further:
             raise QueueFullError("no room")
-        return submit(items, deadline, seconds_after)
+        return submit(items, deadline, seconds_after, is_further)
 
     monkeypatch.setattr(engine, "submit", crowded)
     text = "{a} {b} {c} {d} {e} {f} Hund."
     [found] = asyncio.run(models.translate([text], "de", "en", OPTIONS, 60))
     assert (found.text, found.sentences[0].recovery) == (text, "copied")
+    assert found.sentences[0].problem.endswith(": the queue had no room for another attempt")
 
 
 def test_another_attempt_is_prepared_and_read_on_a_thread(
