@@ -4,7 +4,6 @@ The second half translates each sentence as soon as the first half has finished 
 the whole text, with a cache of those sentences, so the result is that of two translations in succession.
 """
 
-import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,10 +16,12 @@ from service.text.run import Run
 from service.text.sentence import Sentence
 from service.translation.cache import SentenceCache
 from service.translation.effort import effort_of
+from service.translation.offload import Check
 from service.translation.options import TranslationOptions
 from service.translation.preparation import Preparation
 from service.translation.searcher import Searcher
 from service.translation.sentence_translator import Translated
+from service.translation.streaming import together
 from service.translation.translator import ModelTranslator
 from service.translation.types import (
     PivotedSentence,
@@ -102,12 +103,12 @@ class Lookahead:
         """
         first = [result for result in results if not result.segment]
         further = [result for result in results if result.segment]
-        await asyncio.gather(
-            *(
+        await together(
+            [
                 self._translate(request, group, report)
                 for request, group in ((self._request, first), (self._further, further))
                 if group
-            )
+            ]
         )
 
     async def _translate(
@@ -117,9 +118,18 @@ class Lookahead:
         report: Callable[[SentenceResult, MatchedSentences], None],
     ) -> None:
         halves = [result.translated for result in results]
-        texts = [half.sentence.translated(half.targets[0], None).written() for half in halves]
-        effort, deadline, translator = effort_of(texts), self._deadline, self._translator
+        effort = effort_of([half.targets[0] for half in halves])
+        deadline, translator = self._deadline, self._translator
+
+        def write(check: Check) -> list[str]:
+            written = []
+            for half in halves:
+                check()
+                written.append(half.sentence.translated(half.targets[0], None).written())
+            return written
+
         with suppress(AttendantError):  # the translation of the whole text reports the error
+            texts = await translator.run(effort, deadline, write)
             documents, tasks = await translator.prepared(request, texts, effort, deadline)
             run = partial(translator.run, self._ranks * effort, deadline)
             sentences = translator.sentence_translator(self.searcher, request, deadline, run)

@@ -19,7 +19,7 @@ from service.models.model_set import ModelSet
 from service.text.run import Run
 from service.text.sentence import Sentence
 from service.translation.options import TranslationOptions
-from service.translation.pivot import pairs, pivoted
+from service.translation.pivot import Lookahead, pairs, pivoted
 from service.translation.preparation import Preparation
 from service.translation.sentence_translator import SentenceTranslator
 from service.translation.types import (
@@ -137,6 +137,7 @@ def test_sentences_that_waited_for_the_second_model_are_read_together_on_a_threa
     models: ModelSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     take_apart, reads = Preparation.take_apart, list[tuple[int, bool]]()
+    written, threads = Run.written, list[threading.Thread]()
     translate, is_done = SentenceTranslator.translate, threading.Event()
 
     @asynccontextmanager
@@ -155,6 +156,11 @@ def test_sentences_that_waited_for_the_second_model_are_read_together_on_a_threa
             reads.append((len(texts), threading.current_thread() is threading.main_thread()))
         return take_apart(self, texts, *more)
 
+    def noting_the_thread(self: Run) -> str:
+        threads.append(threading.current_thread())
+        return written(self)
+
+    monkeypatch.setattr(Run, "written", noting_the_thread)
     monkeypatch.setattr(ServedModel, "lease", lease)
     monkeypatch.setattr(Preparation, "take_apart", recorded)
     monkeypatch.setattr(SentenceTranslator, "translate", noted)
@@ -162,6 +168,35 @@ def test_sentences_that_waited_for_the_second_model_are_read_together_on_a_threa
     assert [len(one.sentences) for one in found] == [12, 12]
     # the first sentences of the texts, the others, and at the end, the whole texts
     assert reads == [(2, True), (22, False), (2, False)]
+    assert threads.count(threading.main_thread()) == 2  # for the first sentences of the texts
+
+
+def test_an_unexpected_error_leaves_no_search_on_a_model_that_is_given_back(
+    models: ModelSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searches, model = list[asyncio.Task[Any] | None](), models.models[1]
+
+    async def failing(
+        _: Lookahead, __: Preparation, results: Sequence[SentenceResult], *___: Any
+    ) -> None:
+        searches.append(asyncio.current_task())
+        if results[0].segment:
+            await asyncio.Event().wait()
+        raise RuntimeError
+
+    monkeypatch.setattr(Lookahead, "_translate", failing)
+
+    async def run() -> None:
+        [direction, *_] = model.bundle.manifest.directions
+        ahead = Lookahead(
+            model.translator, direction, TranslationOptions(), model.engine.clock() + 60
+        )
+        results = [SentenceResult(0, segment, sentence("eins", "one")) for segment in range(2)]
+        with pytest.raises(RuntimeError):
+            await ahead.translate(results, lambda *_: None)
+        assert [search.done() for search in searches if search] == [True, True]
+
+    asyncio.run(run())
 
 
 def test_a_finished_translation_is_not_refused_at_the_end(
