@@ -26,8 +26,6 @@ from service.errors import NotReadyError
 MAX_HEAD_BYTES = 65_536
 HEAD_SECONDS = 30.0
 """Time limit for a request's head, from its first byte or, if pipelined, from the previous answer."""
-WRITE_SECONDS = 30.0
-"""Total time that the sending of one answer may be blocked because its client does not read."""
 HELD_BYTES = 65_536
 """Received bytes that may wait to be processed; beyond that, reading is paused."""
 
@@ -62,15 +60,12 @@ class Connection(asyncio.Protocol):
         self._buffer = bytearray()  # received, but not processed
         self._is_reading, self._is_advancing = True, False
         self._held: Head | None = None  # of a request that waits in line
-        self._is_in_line = self._is_next = self._is_pipelined = False
+        self._is_in_line = self._is_next = self._is_pipelined = self._is_probe = False
         self._seconds_in_line = 0.0
         self._has_client_ended = False  # a half-close: requests received before it are answered
         self._timer: asyncio.TimerHandle | None = None  # for what _waits_for says
         self._waits_for = ""  # "request", or the rest of its "head"
-        self._write_timer: asyncio.TimerHandle | None = None
         self._half_closed: HalfClosed | None = None
-        self._blocked_since = 0.0
-        self._blocked_seconds = 0.0  # the current answer's total so far
 
     @property
     def default_fields(self) -> list[Field]:
@@ -79,11 +74,17 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_busy(self) -> bool:
-        """Whether a complete request waits for its answer, except a pipelined one of unknown length."""
+        """Whether a complete request waits for its answer, or a part of one for its client.
+
+        Not if it is a probe, or pipelined with a body that is in chunks or exceeds what is read ahead.
+        """
         exchange, head = self.exchange, self._held
-        if exchange is not None:
-            return exchange.is_received and not exchange.is_answered
-        return head is not None and head.length is not None and len(self._buffer) >= head.length
+        if self._is_probe:
+            return False
+        if exchange is not None and exchange.is_received and not exchange.is_answered:
+            return True
+        is_held = head is not None and head.length is not None and len(self._buffer) >= head.length
+        return is_held or not self.writable.is_set()
 
     @property
     def is_receiving(self) -> bool:
@@ -97,6 +98,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Register the connection, and start the time limit for its first request."""
+        transport.set_write_buffer_limits(0)  # `writable` says whether all is sent
         self.transport = LingeringTransport(transport, lambda: self.is_receiving)
         self._base = base_scope(transport)
         self._socket: socket.socket = transport.get_extra_info("socket")
@@ -108,7 +110,7 @@ class Connection(asyncio.Protocol):
         """Unregister the connection, and cancel its timers and its request."""
         self.server_state.connections.discard(self)
         self.all.closed(self)
-        for timer in (self._timer, self._write_timer, self._half_closed):
+        for timer in (self._timer, self._half_closed):
             if timer is not None:
                 timer.cancel()
         if self.exchange is not None:
@@ -144,23 +146,20 @@ class Connection(asyncio.Protocol):
         return True
 
     def pause_writing(self) -> None:
-        """Start the time limit for a client that does not read its answer."""
+        """Record that the client has yet to read what was sent."""
         self.writable.clear()
-        self._blocked_since = self.loop.time()
-        seconds_left = max(0.0, WRITE_SECONDS - self._blocked_seconds)
-        self._write_timer = self.loop.call_later(seconds_left, self.transport.abort)
+        self.transport.block()
+        self.all.changed(self)
 
     def resume_writing(self) -> None:
-        """Stop that time limit: the client reads again."""
+        """Record that the client has read all that was sent so far."""
         self.writable.set()
-        if self._write_timer is not None:
-            self._blocked_seconds += self.loop.time() - self._blocked_since
-            self._write_timer.cancel()
-            self._write_timer = None
+        self.transport.unblock()
+        self.all.changed(self)
 
     def answered(self) -> None:
         """Continue after an answer; the rest of its request is read for a while, so that it arrives."""
-        self._blocked_seconds = 0.0
+        self.transport.begin_answer()
         self.server_state.total_requests += 1
         self._stop_clock()
         if self.exchange is not None and self.exchange.is_last:
@@ -254,10 +253,11 @@ class Connection(asyncio.Protocol):
     def _may_begin(self, head: Head) -> bool:
         """Return whether a request begins now; otherwise, `go_on` is called when it is its turn."""
         path, _, _ = head.target.partition(b"?")
-        line = self.all.probes if is_probe(path.decode("latin-1")) else self.all.others
+        self._is_probe = is_probe(path.decode("latin-1"))
+        line = self.all.probes if self._is_probe else self.all.others
         if not self._is_pipelined and (head.has_body or line.may_begin(self.loop)):
             return True  # a request with a body waits after it, see `BodyLimit`
-        if self.all.are_busy(self) and line is self.all.others:
+        if self.all.are_busy(self) and not self._is_probe:
             return True  # to be refused
         line.wait(self)
         return False

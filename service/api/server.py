@@ -158,7 +158,7 @@ class Server(uvicorn.Server):
         """Return whether all requests are answered; clients that are still sending are not waited for."""
         connections: Sequence[Connection] = list(self.server_state.connections)  # type: ignore[arg-type]
         return not self.server_state.tasks and all(
-            connection.transport.is_closing() and connection.transport.has_delivered
+            connection.transport.is_closing() and connection.writable.is_set()
             for connection in connections
         )
 

@@ -13,7 +13,7 @@ LINGER_SECONDS = 30.0
 LINGER_BYTES = 16 * 1024 * 1024
 """Maximum bytes to read and discard after the answer to a request that is still being sent."""
 WRITE_SECONDS = 30.0
-"""Maximum time for the client to read the rest of its answer once the connection is closing."""
+"""Total time that the sending of one answer may be blocked because its client does not read."""
 
 
 class LingeringTransport(asyncio.Transport):
@@ -26,6 +26,26 @@ class LingeringTransport(asyncio.Transport):
         self._timer: asyncio.TimerHandle | None = None
         self._taken = 0  # bytes received after the answer
         self._is_closing = False
+        self._write_timer: asyncio.TimerHandle | None = None
+        self._blocked_since = self._blocked_seconds = 0.0  # the total is that of the current answer
+
+    def block(self) -> None:
+        """Start the time limit for a client that does not read its answer."""
+        loop = asyncio.get_running_loop()
+        self._blocked_since = loop.time()
+        seconds_left = max(0.0, WRITE_SECONDS - self._blocked_seconds)
+        self._write_timer = loop.call_later(seconds_left, self.abort)
+
+    def unblock(self) -> None:
+        """Stop that time limit: the client has read all that was sent so far."""
+        if self._write_timer is not None:
+            self._blocked_seconds += asyncio.get_running_loop().time() - self._blocked_since
+            self._write_timer.cancel()
+            self._write_timer = None
+
+    def begin_answer(self) -> None:
+        """Count the time that sending is blocked anew."""
+        self._blocked_seconds = 0.0
 
     def linger(self) -> None:
         """Limit the time and size of what is still received; afterwards the connection is aborted."""
@@ -46,8 +66,9 @@ class LingeringTransport(asyncio.Transport):
         self._timer, self._taken = None, 0
 
     def lost(self) -> None:
-        """Clean up after the connection has ended: cancel the timer, and break the reference cycle."""
+        """Clean up after the connection has ended: cancel the timers, and break the reference cycle."""
         self.stop_lingering()
+        self.unblock()
         self._is_receiving = bool
 
     def close(self) -> None:
@@ -56,11 +77,8 @@ class LingeringTransport(asyncio.Transport):
             return
         if self._is_receiving():
             self.hang_up()
-            return
-        self._transport.close()
-        if self._transport.get_write_buffer_size():
-            self.stop_lingering()
-            self._timer = asyncio.get_running_loop().call_later(WRITE_SECONDS, self.abort)
+        else:
+            self._transport.close()
 
     def hang_up(self) -> None:
         """Close the sending side, and discard what is still received."""
@@ -72,11 +90,6 @@ class LingeringTransport(asyncio.Transport):
     def is_closing(self) -> bool:
         """Return whether the transport is closing, so that received bytes are discarded."""
         return self._is_closing or self._transport.is_closing()
-
-    @property
-    def has_delivered(self) -> bool:
-        """Whether the kernel has taken all that was written."""
-        return not self._transport.get_write_buffer_size()
 
     def abort(self) -> None:
         """Close at once."""

@@ -1,5 +1,6 @@
 """Detects the languages of texts for all requests, without blocking the event loop."""
 
+import os
 import time
 from collections.abc import Iterable, Sequence
 
@@ -14,6 +15,15 @@ from service.watch import WATCH
 
 THREAD = Threads(1, "detector")
 """Detects the languages of longer texts, one request at a time."""
+
+
+def _start_anew() -> None:
+    """Use another thread in a forked process, to which threads do not belong."""
+    global THREAD
+    THREAD = Threads(1, "detector")
+
+
+os.register_at_fork(after_in_child=_start_anew)
 
 
 class LanguageDetection:

@@ -15,7 +15,8 @@ Resource = Literal[
     "style_rules",
     "translation_memory",
 ]
-TagNames = Annotated[list[Code], Field(fail_fast=True, max_length=100)]
+MAX_TAG_NAMES = 100
+TagNames = Annotated[list[Code], Field(fail_fast=True, max_length=MAX_TAG_NAMES)]
 
 
 def _as_list(value: object) -> object:
@@ -29,7 +30,9 @@ def _as_names(value: object) -> object:
     values = value if isinstance(value, list) else [value]
     names: list[object] = []
     for item in values:
-        names += item.split(",") if isinstance(item, str) else [item]
+        names += item.split(",", MAX_TAG_NAMES) if isinstance(item, str) else [item]
+        if len(names) > MAX_TAG_NAMES:
+            break  # to be refused
     return [name.strip() if isinstance(name, str) else name for name in names]
 
 

@@ -87,8 +87,14 @@ class BodyLimit:
                     return await receive()
                 return {"type": "http.request", "body": body.give(), "more_body": False}
 
+            async def send_and_release(message: Message) -> None:
+                if message["type"] == "http.response.start":  # no route reads its body later
+                    self._release(body)
+                    body.give()
+                await send(message)
+
             scope[_RELEASE] = lambda: self._release(body)
-            await self.app(scope, replay, send)
+            await self.app(scope, replay, send_and_release)
         finally:
             self._release(body)
 

@@ -78,7 +78,7 @@ def test_a_connection_without_requests_is_closed() -> None:
 
 
 def test_an_unread_answer_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "WRITE_SECONDS", 0.2)
+    monkeypatch.setattr(transport, "WRITE_SECONDS", 0.2)
 
     async def conversation(connect: Connect) -> None:
         _, writer = await connect()
@@ -89,7 +89,7 @@ def test_an_unread_answer_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_reading_slowly_does_not_extend_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "WRITE_SECONDS", 0.3)
+    monkeypatch.setattr(transport, "WRITE_SECONDS", 0.3)
 
     async def conversation(connect: Connect) -> None:
         reader, writer = await connect()

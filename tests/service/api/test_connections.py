@@ -95,6 +95,40 @@ def test_a_pipelined_request_whose_body_is_missing_does_not_make_a_connection_bu
     talk(conversation, Connections(4), keep_alive_seconds=60)
 
 
+def test_a_client_that_has_yet_to_read_its_answer_is_busy() -> None:
+    connections = Connections(4)
+
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(HEAD.replace(b" / ", b" /endless ") + b"\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        [one] = connections._open
+        await until(lambda: not one.writable.is_set())
+        assert one.is_busy
+        assert one not in connections._idle
+        while not one.writable.is_set():
+            await reader.read(2_000_000)
+        writer.transport.abort()
+        await until(lambda: not connections._open)
+
+    talk(conversation, connections)
+
+
+def test_pipelined_probes_do_not_take_the_connections_reserved_for_others() -> None:
+    probe = HEAD.replace(b" / ", b" /health/live ") + b"\r\n"
+
+    async def conversation(connect: Connect) -> None:
+        holding = [await connect() for _ in range(4)]
+        for _, writer in holding:
+            writer.write(probe * 1_000)
+        for _ in range(3):
+            reader, writer = await connect()
+            writer.write(probe)
+            assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
+
+    talk(conversation, Connections(4), keep_alive_seconds=60)
+
+
 def test_a_complete_pipelined_request_that_waits_in_line_makes_its_connection_busy() -> None:
     connections, states = Connections(4), list[bool]()
 

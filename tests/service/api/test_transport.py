@@ -14,11 +14,11 @@ from service.api.transport import LingeringTransport
 
 
 class Remembering(asyncio.Transport):
-    """A transport that records calls; its client has not read `unread` bytes."""
+    """A transport that records calls."""
 
-    def __init__(self, unread: int = 0) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.unread, self.told = unread, list[str]()
+        self.told = list[str]()
 
     def close(self) -> None:
         self.told.append("close")
@@ -35,9 +35,6 @@ class Remembering(asyncio.Transport):
     def is_closing(self) -> bool:
         return "close" in self.told or "abort" in self.told
 
-    def get_write_buffer_size(self) -> int:
-        return self.unread
-
     def write(self, data: Any) -> None:
         self.told.append(f"write {len(data)}")
 
@@ -52,14 +49,17 @@ def test_a_closed_connection_with_unread_data_times_out(
 ) -> None:
     monkeypatch.setattr(transport, "WRITE_SECONDS", 0.02)
 
-    async def run(unread: int) -> list[str]:
-        under = Remembering(unread)
-        LingeringTransport(under, lambda: False).close()
+    async def run(unread: bool) -> list[str]:
+        under = Remembering()
+        one = LingeringTransport(under, lambda: False)
+        if unread:
+            one.block()
+        one.close()
         assert under.told == ["close"]
         return await told_after(under, 0.1)
 
-    assert asyncio.run(run(unread=10)) == ["close", "abort"]
-    assert asyncio.run(run(unread=0)) == ["close"]
+    assert asyncio.run(run(unread=True)) == ["close", "abort"]
+    assert asyncio.run(run(unread=False)) == ["close"]
 
 
 def test_data_after_an_answer_is_dropped_for_a_while(
@@ -97,17 +97,12 @@ def test_data_after_an_answer_is_dropped_for_a_while(
 def test_a_stop_waits_until_the_kernel_has_taken_all_answers() -> None:
     stop = Stop(0.0, 0.0, bool, lambda: None, lambda: None, lambda: None)
     server = Server(uvicorn.Config("none"), Connections(), stop)
-    under = Remembering(unread=10)
-
-    async def run() -> None:
-        wrapped = LingeringTransport(under, lambda: False)
-        server.server_state.connections.add(Mock(transport=wrapped))
-        assert not server._is_done()
-        wrapped.close()
-        assert wrapped.is_closing()
-        assert not server._is_done()
-        under.unread = 0
-        assert server._is_done()
-        wrapped.abort()
-
-    asyncio.run(run())
+    under, writable = Remembering(), asyncio.Event()
+    wrapped = LingeringTransport(under, lambda: False)
+    server.server_state.connections.add(Mock(transport=wrapped, writable=writable))
+    assert not server._is_done()
+    wrapped.close()
+    assert wrapped.is_closing()
+    assert not server._is_done()
+    writable.set()
+    assert server._is_done()

@@ -210,3 +210,17 @@ def test_a_body_that_never_fits_is_refused_as_too_large() -> None:
     status, body = asyncio.run(ask(limited, {}, 40_000))
     assert status == 413
     assert b"the limit is 30000" in body
+
+
+def test_a_body_that_no_route_reads_no_longer_counts_once_the_answer_begins() -> None:
+    held: list[int] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        held.append(limited.held)
+        await send({"type": "http.response.start", "status": 404, "headers": []})
+        held.append(limited.held)
+        await send({"type": "http.response.body", "body": b""})
+
+    limited = limits.BodyLimit(app, 50_000)
+    assert asyncio.run(ask(limited, {}, 40_000))[0] == 404
+    assert held == [40_000, 0]
