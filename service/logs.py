@@ -138,9 +138,8 @@ class LogWriter(logging.Handler):
     def _write_on(self) -> None:
         is_open = True
         while is_open:
-            with suppress(
-                Exception
-            ):  # such as too little memory for these lines; others must follow
+            # too little memory for some lines, for example, must not end the thread
+            with suppress(Exception):
                 is_open = self._write_next()
 
     def _write_next(self) -> bool:
@@ -150,14 +149,17 @@ class LogWriter(logging.Handler):
             if not self._lines:
                 return False
             self._is_writing = True
+        time.sleep(GATHER_SECONDS)
+        with self._changed:
+            lines, self._lines = self._lines, []
+            num_lost, self._num_lost = self._num_lost, 0
+        num_unwritten = len(lines) + num_lost
         try:
-            time.sleep(GATHER_SECONDS)
-            with self._changed:
-                lines, self._lines = self._lines, []
-                num_lost, self._num_lost = self._num_lost, 0
             self._write("".join(f"{line}\n" for line in [*lines, *self._loss_warning(num_lost)]))
+            num_unwritten = 0
         finally:
             with self._changed:
+                self._num_lost += num_unwritten
                 self._is_writing = False
                 self._changed.notify_all()
         return True

@@ -1,4 +1,4 @@
-"""Notices work of the HTTP layer that hangs on a thread."""
+"""Notices work that hangs on a thread, except the engines', which have watches of their own."""
 
 import time
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from service.engine.stalls import StallDetector
 Result = TypeVar("Result")
 
 WATCH = StallDetector(time.monotonic)
-"""The work of `watched`; the application checks how long it takes."""
+"""What runs now; the application checks how long it has run."""
 
 
 def watched(name: str, work: Callable[[], Result]) -> Result:

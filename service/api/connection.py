@@ -16,7 +16,7 @@ from uvicorn.server import ServerState
 from service.api.connections import Connections
 from service.api.dialects import is_probe
 from service.api.errors import ERROR_CODE, SENT_STATUS, answer, identified
-from service.api.exchange import CLOSE, CONTINUE, Exchange, Field, base_scope, scope_of, start_of
+from service.api.exchange import CLOSE, CONTINUE, Exchange, base_scope, scope_of, start_of
 from service.api.half_closed import HalfClosed
 from service.api.head import Head, HeadReader, ProtocolError
 from service.api.middleware.early import EarlyRefusal
@@ -68,15 +68,10 @@ class Connection(asyncio.Protocol):
         self._half_closed: HalfClosed | None = None
 
     @property
-    def default_fields(self) -> list[Field]:
-        """The header fields of every answer, such as `Date`."""
-        return self.server_state.default_headers
-
-    @property
     def is_busy(self) -> bool:
-        """Whether a complete request waits for its answer, or a part of one for its client.
+        """Whether a complete request waits for its answer, or a part of that for its client; not for probes.
 
-        Not if it is a probe, or pipelined with a body that is in chunks or exceeds what is read ahead.
+        A pipelined request counts if its whole body has been read ahead, and is not in chunks.
         """
         exchange, head = self.exchange, self._held
         if self._is_probe:
@@ -187,10 +182,11 @@ class Connection(asyncio.Protocol):
     def shutdown(self) -> None:
         """Close the connection after the current answer; refuse a request that is still incomplete."""
         if self._is_in_line:
+            self.all.leave_line(self)
             self.go_on(0.0)
-        exchange = self.exchange
         if self.transport.is_closing():
             return
+        exchange = self.exchange
         if exchange is None and self._buffer:
             message = "the service is stopping, and the request was not complete"
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, message, NotReadyError.code)
@@ -293,7 +289,7 @@ class Connection(asyncio.Protocol):
                 exchange.scope[ERROR_CODE], exchange.scope[SENT_STATUS] = code, status.value
             elif self.early_refusal is not None:
                 self.early_refusal.note(response, path)
-            fields = [*self.default_fields, *response.raw_headers, CLOSE]
+            fields = [*self.server_state.default_headers, *response.raw_headers, CLOSE]
             has_body = start.method != "HEAD"
             self.transport.write(start_of(status, fields) + bytes(response.body) * has_body)
         if exchange is not None:  # wakes a task that waits for more of the request

@@ -68,6 +68,10 @@ class Connections:
         """Remove a connection."""
         self._open.discard(connection)
         self._idle.pop(connection, None)
+        self.leave_line(connection)
+
+    def leave_line(self, connection: "Connection") -> None:
+        """Let a connection wait in no line."""
         for line in (self.probes, self.others):
             line.leave(connection)
 

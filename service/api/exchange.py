@@ -163,7 +163,7 @@ class Exchange:
             self.is_last = True  # a client that got no 100 Continue may send its body or not
         if self.is_last and b"connection" not in given_fields:
             fields.append(CLOSE)
-        self._start = start_of(status, [*self.connection.default_fields, *fields])
+        self._start = start_of(status, [*self.connection.server_state.default_headers, *fields])
         self.has_started = True
 
     def _write(self, body: bytes, has_more: bool) -> None:

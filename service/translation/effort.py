@@ -13,8 +13,10 @@ placeholders, numbers, words and ends of sentences at these: a text of nothing e
 as long as prose.
 """
 _LETTERS = re.compile(r"[\w ]++")
-_LATIN = r"a-zA-Z\u00c0-\u024f"
-_BETWEEN_SCRIPTS = re.compile(rf"[{_LATIN}](?=[^\W\d_{_LATIN}])|[^\W\d_{_LATIN}](?=[{_LATIN}])")
+_LATIN = r"a-zA-Z\u00c0-\u02af\u1e00-\u1eff"
+_OTHER_SCRIPT = rf"[^\W\d_{_LATIN}]"
+_HAS_OTHER_SCRIPT = re.compile(_OTHER_SCRIPT)
+_BETWEEN_SCRIPTS = re.compile(rf"[{_LATIN}](?={_OTHER_SCRIPT})|{_OTHER_SCRIPT}(?=[{_LATIN}])")
 
 
 def effort_of(texts: Sequence[str]) -> int:
@@ -24,8 +26,12 @@ def effort_of(texts: Sequence[str]) -> int:
     (83, 68)
     >>> effort_of(["日本 Tokyo 日本"]), effort_of(["日a本"])
     (61, 85)
+    >>> effort_of(["Tôi học tiếng Việt"])
+    68
     """
     characters = sum(map(len, texts))
     marks = sum(len(_LETTERS.sub("", text)) for text in texts)
-    marks += sum(len(_BETWEEN_SCRIPTS.findall(text)) for text in texts if not text.isascii())
+    marks += sum(
+        len(_BETWEEN_SCRIPTS.findall(text)) for text in texts if _HAS_OTHER_SCRIPT.search(text)
+    )
     return characters + EFFORT_A_MARK * marks + EFFORT_A_TEXT * len(texts)

@@ -17,8 +17,6 @@ from service.translation.mailbox import Mailbox
 GRACE_SECONDS = 1.0
 """Time that the engine has after a deadline to report that it has passed."""
 
-"""A sentence's ids and search options: everything that its translation depends on."""
-
 
 @dataclass(frozen=True, slots=True)
 class Found:

@@ -47,7 +47,7 @@ FIRST_PIPELINES, MAX_PIPELINES = 16, 1_000
 MAX_PREPARATIONS = 100
 """Number of cached preparations: most requests have the same direction and options."""
 TEXT_THREADS = 1
-"""Threads for that. The interpreter runs one at a time, and more would delay the event loop."""
+"""Threads that read texts. The interpreter runs one at a time, and more would delay the event loop."""
 
 
 class ModelTranslator:

@@ -140,6 +140,7 @@ def test_lines_follow_those_that_could_not_be_written(
         found = stream.read()
     assert b"line 1" in found
     assert b"line 0" not in found
+    assert b"1 lines of this log are lost" in found
 
 
 def test_a_closed_pipe_is_ignored(pipe: tuple[int, int]) -> None:

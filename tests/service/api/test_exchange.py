@@ -19,7 +19,8 @@ class Told:
     """A connection that only records what is written."""
 
     def __init__(self) -> None:
-        self.default_fields, self.written = [(b"date", b"today")], list[bytes]()
+        self.server_state = SimpleNamespace(default_headers=[(b"date", b"today")])
+        self.written = list[bytes]()
         self.is_closed = self.is_answered = False
         self.writable = asyncio.Event()
         self.writable.set()
