@@ -226,6 +226,23 @@ def test_a_fork_of_the_process_is_told_that_it_has_no_translator() -> None:
     assert run(code) == "7"
 
 
+def test_a_translator_of_a_forked_process_detects_languages() -> None:
+    text = TEXT + " " + "\\u00ad" * 100
+    code = (
+        "import os\nfrom service import Translator\n"
+        f"def translate():\n"
+        f"    translator = Translator.load({str(TINY_BUNDLE)!r}, num_workers=1)\n"
+        f"    return translator.translate('{text}', 'auto', 'en', timeout_seconds=30)\n"
+        "translate()\n"
+        "if os.fork():\n"
+        "    print(os.waitstatus_to_exitcode(os.wait()[1]))\n"
+        "else:\n"
+        "    translate()\n"
+        "    os._exit(7)"
+    )
+    assert run(code) == "7"
+
+
 def test_options_are_the_fields_of_translation_options() -> None:
     assert list(Options.__annotations__) == [one.name for one in fields(TranslationOptions)]
 
