@@ -9,10 +9,13 @@ from service.errors import quoted
 
 MAX_FIELDS = 256
 """Limit on a request's header fields; browsers behind several proxies send a quarter as many."""
+MAX_TARGET_BYTES = 4096
+"""Limit on a target that has no texts in its query: longer ones would only cost time."""
 MAX_EMPTY_LINES = 16
 """Limit on the empty lines before a request; some clients send one after a body."""
 _END_OF_HEAD = re.compile(rb"\n\r?\n")
 _START = re.compile(rb"(\S{1,40}+) (?:([^\s?]{1,200}+)[\s?])?")
+_WITH_TEXTS = (b"/translate", b"/v2/translate")
 _CHUNKED = b"chunked"
 _SINGLE = (b"host", b"transfer-encoding", b"content-type", b"authorization")
 """Fields that must not be repeated: a proxy may have used the other value."""
@@ -47,7 +50,8 @@ class Head:
         """Parse a complete head, including its final empty line.
 
         Raises:
-            ProtocolError: the head is not valid HTTP/1.1, or is ambiguous (RFC 9112, sections 3.2 and 6.3).
+            ProtocolError: the head is not valid HTTP/1.1, or is ambiguous (RFC 9112, sections 3.2 and 6.3),
+                or its target is too long.
         """
         self.target = b""
         self.headers: list[tuple[bytes, bytes]] = []
@@ -74,6 +78,12 @@ class Head:
                 if len(self._values(name)) > 1:
                     raise _invalid_http(f"it has more than one {name.decode().title()}")
         self._check_hosts(fields.get(b"host"))
+        size = len(self.target)
+        if size > MAX_TARGET_BYTES and self.target.partition(b"?")[0] not in _WITH_TEXTS:
+            message = f"the address has {size} bytes, the limit for this path is {MAX_TARGET_BYTES}"
+            raise ProtocolError(
+                HTTPStatus.REQUEST_URI_TOO_LONG, f"Invalid request: {message}", "address_too_long"
+            )
         if b"#" in self.target:
             raise _invalid_http("its target has a fragment")
         encoding = fields.get(b"transfer-encoding")

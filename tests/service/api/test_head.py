@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from service.api.head import MAX_EMPTY_LINES, MAX_FIELDS, Head, HeadReader, ProtocolError
+from service.api.head import (
+    MAX_EMPTY_LINES,
+    MAX_FIELDS,
+    MAX_TARGET_BYTES,
+    Head,
+    HeadReader,
+    ProtocolError,
+)
 
 HEAD = b"GET / HTTP/1.1\r\nhost: here\r\n"
 
@@ -299,3 +306,15 @@ def test_empty_lines_before_a_request_are_limited() -> None:
     buffer += b"\r\n"
     with pytest.raises(ProtocolError, match=f"more than {MAX_EMPTY_LINES} empty lines"):
         reader.read(buffer)
+
+
+@pytest.mark.parametrize("path", ["/translate", "/v2/translate", "/detect", "/health/live", "/v2"])
+def test_only_addresses_of_translations_may_be_long(path: str) -> None:
+    for size in (MAX_TARGET_BYTES, MAX_TARGET_BYTES + 1):
+        query = "?text=".ljust(size - len(path), "%")
+        raw = f"GET {path}{query} HTTP/1.1\r\nhost: here\r\n\r\n".encode()
+        if size <= MAX_TARGET_BYTES or path.endswith("/translate"):
+            assert len(Head(raw).target) == size
+        else:
+            with pytest.raises(ProtocolError, match="4097 bytes, the limit for this path is 4096"):
+                Head(raw)
