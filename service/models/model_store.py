@@ -55,7 +55,10 @@ class ModelStore:
         drain_seconds: float = 60.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Load nothing yet; replaced models get `drain_seconds` to finish their requests."""
+        """Load nothing yet.
+
+        Replaced models of named bundles get `drain_seconds` to finish their requests; pooled ones finish all.
+        """
         self.settings, self.observer, self.drain_seconds = settings, observer, drain_seconds
         self.current: ModelSet | None = None
         self._options = model_options(settings)
@@ -127,8 +130,9 @@ class ModelStore:
     def load(self) -> ModelSet:
         """Load, verify and warm up all bundles, and replace the current models with them.
 
-        The replaced models finish their requests. Until they have, the next load waits, so that there are at
-        most two generations of models. Pooled models whose bundles have not changed stay loaded.
+        The replaced models finish their requests. Until they are unloaded, the next load waits, so that there
+        are at most two generations of models; the deadlines of their requests limit this wait. Pooled models
+        whose bundles have not changed stay loaded.
 
         Raises:
             BundleError: a named bundle cannot be served, or the folder has no bundle. The current models
@@ -238,7 +242,9 @@ class ModelStore:
         names = Counter(model.bundle.manifest.name for model in models.described)
         for name, count in names.items():
             if count > 1:
-                logger.warning("%d models are named %s: only the first has this name", count, name)
+                logger.warning(
+                    "%d models are named %s: a request that names it gets the first", count, name
+                )
         settings = self.settings
         chosen = settings.pivot if "pivot" in settings.model_fields_set else ""
         if chosen and not models.language_routes.has_pivot:
@@ -250,7 +256,11 @@ class ModelStore:
             logger.info("models to be loaded on demand: %d", waiting)
 
     def _retire(self, leaving: list[ModelSet], grace_seconds: float) -> None:
-        """Let a replaced set finish. The list is emptied, so that the models' memory is freed."""
+        """Let a replaced set finish, and wait until its models are unloaded.
+
+        Models of named bundles are closed after `drain_seconds`. Pooled ones are unloaded when their last
+        request ends, at the latest at its deadline. The list is emptied, so that the models' memory is freed.
+        """
         time.sleep(grace_seconds)
         replaced = leaving.pop()
         self.has_hung |= not self._finish(replaced, self.drain_seconds)

@@ -136,7 +136,7 @@ class ModelPool:
             self._changed.notify_all()
 
     def wait_until_unloaded(self, models: Sequence[PooledModel]) -> None:
-        """Wait until removed models are unloaded, or the pool is closed."""
+        """Wait until removed models are unloaded, once their requests have ended, or the pool is closed."""
         with self._changed:
             self._changed.wait_for(
                 lambda: self._is_closing or not any(model.is_needed for model in models)

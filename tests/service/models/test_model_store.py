@@ -3,7 +3,7 @@
 import logging
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
@@ -192,6 +192,21 @@ def test_each_model_has_ten_minutes_to_load(loads: Loads, tmp_path: Path) -> Non
     store.stop()
 
 
+def once_awaited(
+    store: ModelStore, call: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Call `call` when a load begins to wait for the replaced models."""
+    retiring = store._retiring
+    assert retiring is not None
+    join = retiring.join
+
+    def call_and_join() -> None:
+        call()
+        join()
+
+    monkeypatch.setattr(retiring, "join", call_and_join)
+
+
 def test_a_reload_waits_until_the_models_replaced_before_have_finished(
     loads: Loads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,13 +216,14 @@ def test_a_reload_waits_until_the_models_replaced_before_have_finished(
     loads.may_end.set()
     store = ModelStore(Settings(bundle=(TINY_BUNDLE,), device="cpu"), Metrics())
     sets = [store.load(), store.load()]
-    with ThreadPoolExecutor(1) as threads:
-        third = threads.submit(store.load)
-        with pytest.raises(TimeoutError):
-            third.result(0.5)
+
+    def finish() -> None:
         assert (loads.count, [one.is_alive for one in sets]) == (2, [True, True])
         may_finish.set()
-        sets.append(third.result(60))
+
+    once_awaited(store, finish, monkeypatch)
+    sets.append(store.load())
+    assert not sets[0].is_alive, "it did not wait"
     wait_until(lambda: [one.is_alive for one in sets] == [False, False, True])
     assert loads.count == 3
     store.stop()
@@ -225,14 +241,14 @@ def test_a_reload_waits_until_the_models_of_the_folder_replaced_before_are_unloa
     used = old.pool.ask(old)
     (tmp_path / "models" / "a").rename(tmp_path / "models" / "b")
     [new] = store.load().pooled
-    with ThreadPoolExecutor(1) as threads:
-        third = threads.submit(store.load)
-        with pytest.raises(TimeoutError):
-            third.result(0.5)
+
+    def finish() -> None:
         assert (old.state, new.state) == ("loaded", "loaded")
         old.pool.give_back(old, used)
-        third.result(60)
-    assert (old.state, new.state) == ("unloaded", "loaded")
+
+    once_awaited(store, finish, monkeypatch)
+    store.load()
+    assert (old.state, new.state) == ("unloaded", "loaded"), "it did not wait"
     store.stop()
 
 
@@ -243,7 +259,7 @@ def test_models_of_one_name_are_told(tmp_path: Path, caplog: pytest.LogCaptureFi
     with caplog.at_level(logging.WARNING, "service.models.model_store"):
         store.load()
     store.stop()
-    assert caplog.messages == ["2 models are named tiny: only the first has this name"]
+    assert caplog.messages == ["2 models are named tiny: a request that names it gets the first"]
 
 
 def test_a_stop_during_a_reload_that_does_not_end_is_told(
