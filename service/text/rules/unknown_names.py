@@ -135,4 +135,6 @@ def _is_among(folded: Container[str], word: str) -> bool:
 
 def _is_similar(name: str, word: str) -> bool:
     matcher = SequenceMatcher(None, name.casefold(), word.casefold(), autojunk=False)
-    return matcher.ratio() >= MIN_SIMILARITY
+    # the first two are upper bounds, and much cheaper
+    ratios = (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)
+    return all(ratio() >= MIN_SIMILARITY for ratio in ratios)
