@@ -31,11 +31,13 @@ class ServedBundle(BaseModel):
     state: Annotated[
         Literal["loaded", "unloaded", "failed"],
         Field(
-            description="`unloaded`: will be loaded on demand. `failed`: could not be loaded; is tried again "
-            "on demand."
+            description="`unloaded`: will be loaded on demand. `failed`: could not be loaded the last time; "
+            "is tried again on demand."
         ),
     ]
-    reason: Annotated[str | None, Field(description="Why it could not be loaded.")] = None
+    reason: Annotated[
+        str | None, Field(description="Why it could not be loaded the last time.")
+    ] = None
     provider: Annotated[
         str | None, Field(description="ONNX Runtime's execution provider, if it is loaded.")
     ] = None
@@ -84,9 +86,9 @@ def _check(service: Services, models: ModelSet) -> None:
     """
     if service.store.is_stopping:
         raise NotReadyError("the service is stopping")
-    failures = [model.failure for model in models.described]
-    if failures and all(failures):
-        raise ModelUnavailableError(failures[0], RETRY_SECONDS)
+    refusals = [model.refusal for model in models.described]
+    if refusals and all(refusals):
+        raise ModelUnavailableError(refusals[0], RETRY_SECONDS)
     if not models.is_alive:
         raise EngineDeadError("the engine is not working")
 

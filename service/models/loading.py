@@ -98,6 +98,11 @@ class ServedModel:
         """Always empty; see `PooledModel.failure`."""
         return ""
 
+    @property
+    def refusal(self) -> str:
+        """Always empty; see `PooledModel.refusal`."""
+        return ""
+
     def lease(self, timeout: float) -> AbstractAsyncContextManager[Self]:  # noqa: ARG002
         """Return a context manager that yields the model at once; see `PooledModel.lease`."""
         return nullcontext(self)

@@ -75,7 +75,7 @@ class ModelPool:
                 future.set_exception(NotReadyError("the service is stopping"))
             elif model.loaded is not None and not model.is_leaving:
                 self._grant(model, [future])
-            elif model.failure:
+            elif model.refusal:
                 future.set_exception(self._error_for(model))
             else:
                 model.waiting.append(future)
@@ -215,7 +215,7 @@ class ModelPool:
         model = self._start(wanted.bundle)
         wanted.bytes = max(wanted.bytes // 2, (self._resident() or 0) - bytes_before)
         with self._changed:
-            wanted.loaded, wanted.reason = model, ""
+            wanted.loaded, wanted.failure = model, ""
             self._loaded.add(wanted)
             waiting, wanted.waiting = wanted.waiting, []
             self._grant(wanted, waiting)
@@ -230,7 +230,7 @@ class ModelPool:
             reason = error.client_message
         with self._changed:
             if wanted.loaded is None:
-                wanted.reason = f"{name} cannot be loaded: {reason}"
+                wanted.failure = f"{name} cannot be loaded: {reason}"
                 wanted.retry_at = self.clock() + RETRY_SECONDS
                 cause = error.__cause__
                 wanted.stuck = cause.future if isinstance(cause, StuckError) else None
@@ -261,7 +261,7 @@ class ModelPool:
         """Return the error for a request that does not get the model."""
         if self._is_closing:
             return NotReadyError("the service is stopping")
-        return ModelUnavailableError(model.reason, model.retry_at - self.clock())
+        return ModelUnavailableError(model.failure, model.retry_at - self.clock())
 
     def _is_too_much(self, num_bytes: int) -> bool:
         return bool(self._max_bytes) and (self._resident() or 0) + num_bytes > self._max_bytes

@@ -33,8 +33,8 @@ class PooledModel:
         self.is_removed = False
         """Whether the bundle is no longer in the folder. Older requests may still have it loaded."""
         self.waiting: list[Future[ServedModel]] = []
-        self.reason = ""
-        """Why it could not be loaded the last time, for clients; empty if it could."""
+        self.failure = ""
+        """Why it could not be loaded the last time, for clients; empty if it could, or was not tried yet."""
         self.stuck: Future[Any] | None = None
         """What did not end in time when it was last loaded, and may still take a core and memory."""
         self.retry_at = 0.0
@@ -43,19 +43,18 @@ class PooledModel:
         """Memory that loading is expected to take: as much as last time."""
 
     @property
-    def failure(self) -> str:
-        """Why it cannot be loaded, for clients; empty once a request may cause another attempt.
+    def refusal(self) -> str:
+        """Why requests are refused: `failure`; empty once one of them may cause another attempt.
 
-        There is none while a thread of the last attempt is stuck.
-
-        So the service becomes ready again, otherwise no request would.
+        There is no attempt while a thread of the last one is stuck. Readiness depends on this, not on
+        `failure`: no request would come to a service that is not ready.
         """
         is_stuck = self.stuck is not None and not self.stuck.done()
-        return self.reason if is_stuck or self.pool.clock() < self.retry_at else ""
+        return self.failure if is_stuck or self.pool.clock() < self.retry_at else ""
 
     @property
     def state(self) -> State:
-        """Whether the model is loaded, is not, or could not be loaded."""
+        """Whether the model is loaded, is not, or could not be loaded the last time."""
         if self.loaded is not None:
             return "loaded"
         return "failed" if self.failure else "unloaded"

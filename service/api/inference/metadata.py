@@ -115,8 +115,8 @@ async def model_ready(name: ModelName, models: ModelsDependency) -> ModelReady:
     if not model.is_alive:
         raise EngineDeadError(f"the engine of {name} is not working")
     [described] = model.described
-    if described.failure:
-        raise ModelUnavailableError(described.failure)
+    if described.refusal:
+        raise ModelUnavailableError(described.refusal)
     return ModelReady(name=name, ready=True)
 
 

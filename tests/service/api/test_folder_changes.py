@@ -175,6 +175,27 @@ def test_a_service_none_of_whose_models_can_be_loaded_is_not_ready(folder: Path)
         assert client.get("/health/ready").status_code == 200
 
 
+def test_a_model_that_may_be_tried_again_is_ready_and_still_says_why_it_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoder = add(tmp_path, "fr") / "decoder.fp32.onnx"
+    whole = decoder.read_bytes()
+    decoder.write_bytes(b"broken")
+    with started(settings_of(tmp_path)) as client:
+        reason = ask(client, "fr").json()["error"]
+        assert "is damaged" in reason
+        [model] = client.app.state.services.store.current.pooled  # type: ignore[attr-defined]
+        monkeypatch.setattr(model.pool, "clock", lambda: model.retry_at)
+        for path in ("/health", "/v2/health/ready", "/v2/models/tiny-fr/ready"):
+            assert client.get(path).status_code == 200
+        failed = {"bundle": "tiny-fr", "state": "failed", "reason": reason}
+        assert client.get("/health/ready").json()["models"] == [failed]
+        assert client.post("/v2/repository/index").json()[0]["reason"] == reason
+        decoder.write_bytes(whole)
+        assert ask(client, "fr").status_code == 200
+        assert states(client) == {"fr": "loaded"}
+
+
 def test_a_folder_without_bundles_ends_startup(tmp_path: Path) -> None:
     reasons: list[str] = []
     with TestClient(create_app(settings_of(tmp_path), reasons.append)):

@@ -73,8 +73,13 @@ def test_a_failed_load_is_retried_later(machine: Machine, pooled: Pooled) -> Non
     assert model.state == "failed"
     assert asyncio.run(use(other)) == "b"
     machine.now += RETRY_SECONDS
-    assert (model.state, model.failure) == ("unloaded", "")  # ready, so that a request comes
+    assert model.refusal == ""  # ready, so that a request comes
+    assert (model.state, model.failure) == (
+        "failed",
+        "tiny cannot be loaded: a/decoder is damaged",
+    )
     assert asyncio.run(use(model)) == "a"
+    assert (model.state, model.failure) == ("loaded", "")
     assert machine.loads == ["a", "b", "a"]
 
 
