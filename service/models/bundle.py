@@ -126,7 +126,7 @@ class Origin(_Strict):
 class Provenance(_Strict):
     """Where the model comes from. For display only, except `config`, which continued training reads."""
 
-    config: dict[str, dict[str, Any]]
+    config: dict[str, Any]
     step: int
     parameters: int
     licences: list[str] = []

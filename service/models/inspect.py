@@ -17,7 +17,9 @@ MAX_DIRECTIONS = 12
 def describe(bundle: Bundle) -> str:
     """Describe a bundle in a few lines of text."""
     manifest, provenance = bundle.manifest, bundle.manifest.provenance
-    sizes = provenance.config.get("model", {})
+    sizes = provenance.config.get("model")
+    if not isinstance(sizes, dict):  # a bundle is served nevertheless
+        sizes = {}
     directions = [f"{direction.source}-{direction.target}" for direction in manifest.directions]
     num_more = len(directions) - MAX_DIRECTIONS
     names = sorted(
@@ -31,7 +33,8 @@ def describe(bundle: Bundle) -> str:
         "languages": ", ".join(map(languages.name, names[:MAX_DIRECTIONS])),
         "licence": ", ".join(provenance.licences) or "not stated",
         "origin": f"{origin.format}: {origin.name}" if origin else "trained here",
-        "network": ", ".join(f"{key} {sizes[key]}" for key in SIZES if key in sizes),
+        "network": ", ".join(f"{key} {sizes[key]}" for key in SIZES if key in sizes)
+        or "not stated",
         "parameters": f"{provenance.parameters:,}",
         "vocabulary": f"{manifest.vocab_size:,} tokens"
         + (", split by the Moses tokenizer and BPE" if manifest.moses else ""),

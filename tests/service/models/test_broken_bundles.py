@@ -65,7 +65,6 @@ AT_LOADING: list[tuple[Break, str]] = [
     (in_place_of("manifest.json", in_a_circle), "cannot be read"),
     (in_place_of("manifest.json", lambda path: path.symlink_to("/dev/zero")), "points outside"),
     (setting("limits", {"max_source_length": 7, "max_target_length": 128}), "limits.max_source"),
-    (setting("provenance.config", {"model": 5}), "provenance.config.model"),
     (setting("limits.max_source_length", 4096), "max_target_length must be at least"),
     (setting("limits.max_source_length", 10**9), "limits.max_source_length"),
     (setting("limits.max_target_length", 10**30), "limits.max_target_length"),
