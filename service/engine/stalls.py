@@ -21,34 +21,42 @@ class _Run:
     """One run of a thread."""
 
     name: str
+    count: Callable[[], int]
+    """Returns what has been done of what the run waits for; another number means that it is not stalled."""
+    seen: int = 0
+    """The number at the last check."""
     first_seen: float | None = None
-    """The detector's own time at the first check that saw the run."""
+    """The detector's own time at the first check that saw the run, or its current number."""
+
+    def restarted(self) -> "_Run":
+        """Return the same run, seen by no check."""
+        return _Run(self.name, self.count)
 
 
 class Busy:
     """Registers a run of the current thread during a `with` block."""
 
-    __slots__ = ("_name", "_outer", "_runs")
+    __slots__ = ("_outer", "_run", "_runs")
 
-    def __init__(self, runs: dict[int, _Run], name: str) -> None:
-        self._runs, self._name = runs, name
+    def __init__(self, runs: dict[int, _Run], run: _Run) -> None:
+        self._runs, self._run = runs, run
         self._outer: _Run | None = None
 
     def __enter__(self) -> None:
         thread = threading.get_ident()
         self._outer = self._runs.get(thread)
-        self._runs[thread] = _Run(self._name)
+        self._runs[thread] = self._run.restarted()
 
     def progress(self) -> None:
         """Begin to count anew: the run goes on as it should. To be called on its thread."""
-        self._runs[threading.get_ident()] = _Run(self._name)
+        self._runs[threading.get_ident()] = self._run.restarted()
 
     def __exit__(self, *_: object) -> None:
         thread = threading.get_ident()
         if self._outer is None:
             del self._runs[thread]
         else:
-            self._runs[thread] = _Run(self._outer.name)
+            self._runs[thread] = self._outer.restarted()
 
 
 class StallDetector:
@@ -62,9 +70,13 @@ class StallDetector:
         self._last_look: float | None = None
         self._watched = 0.0
 
-    def busy(self, name: str) -> Busy:
-        """Register that this thread runs `name` during a `with` block. An outer run restarts after it."""
-        return Busy(self._runs, name)
+    def busy(self, name: str, count: Callable[[], int] = int) -> Busy:
+        """Register that this thread runs `name` during a `with` block. An outer run restarts after it.
+
+        If the run waits for others, `count` returns how much these have done: it begins to count anew
+        whenever that number is another one.
+        """
+        return Busy(self._runs, _Run(name, count))
 
     def longest(self) -> tuple[str, float]:
         """Return the name of the longest run, and for how many seconds it has been observed."""
@@ -75,8 +87,9 @@ class StallDetector:
             self._last_look = now
             name, longest = "nothing", 0.0
             for run in list(self._runs.values()):
-                if run.first_seen is None:
-                    run.first_seen = self._watched
+                count = run.count()
+                if run.first_seen is None or count != run.seen:
+                    run.first_seen, run.seen = self._watched, count
                 if self._watched - run.first_seen >= longest:
                     name, longest = run.name, self._watched - run.first_seen
             return name, longest

@@ -12,6 +12,7 @@ class Turns:
         self._lock = threading.Lock()
         self._free = count
         self._waiting: deque[threading.Lock] = deque()
+        self._num_ended = 0
 
     def __enter__(self) -> None:
         """Wait for a turn."""
@@ -27,7 +28,12 @@ class Turns:
     def __exit__(self, *_: object) -> None:
         """Pass the turn on to the thread that has waited longest."""
         with self._lock:
+            self._num_ended += 1
             if self._waiting:
                 self._waiting.popleft().release()
             else:
                 self._free += 1
+
+    def num_ended(self) -> int:
+        """Return how many turns have ended so far."""
+        return self._num_ended

@@ -36,8 +36,10 @@ class Worker:
         """Work until the engine closes or fails. However this ends, no result is left undelivered."""
         try:
             while (schedule := self._next_schedule()) is not None:
-                # the wait for a turn is watched: another engine's run that hangs keeps its turn
-                with self.shared.watch.busy("a step"), self.shared.turns:
+                watch, turns = self.shared.watch, self.shared.turns
+                # the wait is watched, too: runs of other engines that hang keep their turns
+                waiting = watch.busy("the wait for a turn", turns.num_ended)
+                with waiting, turns, watch.busy("a step"):
                     self._step_or_fail(schedule)
         except BaseException as error:
             self.shared.give_up(f"a thread ended with {type(error).__name__}", error)

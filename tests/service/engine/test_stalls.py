@@ -93,12 +93,43 @@ def test_an_engine_stops_if_a_run_of_another_one_keeps_the_only_turn() -> None:
         for _ in range(61):
             new.check()
             now += 1
-        assert new.failure == "a step has not ended for 60 s"
+        assert new.failure == "the wait for a turn has not ended for 60 s"
         assert outcome(waiting) is errors.EngineDeadError
     finally:
         runner.end.set()
         old.close()
         new.close()
+
+
+def test_a_long_wait_for_a_turn_is_no_stall_while_turns_are_passed_on() -> None:
+    now, turns, ends = 0.0, Turns(1), [threading.Event() for _ in range(3)]
+    engine = Engine(
+        [EchoRunner()], IDS, EngineConfig(stall_seconds=60), clock=lambda: now, turns=turns
+    )
+
+    def take_turn(end: threading.Event) -> None:
+        with turns:
+            assert end.wait(60)
+
+    others = [threading.Thread(target=take_turn, args=(end,)) for end in ends]
+    engine.start()
+    try:
+        for number, other in enumerate(others):
+            other.start()
+            wait_until(lambda: not turns._free and len(turns._waiting) == number)  # noqa: B023
+        [waiting] = engine.submit([(echo_source(9), GREEDY)])
+        wait_until(lambda: len(turns._waiting) == len(others))
+        for end, other in zip(ends, others, strict=True):
+            for _ in range(40):
+                assert engine.check(), f"after {now} s"
+                now += 1
+            end.set()
+            other.join(60)
+        assert outcome(waiting) == echo_of(echo_source(9))
+    finally:
+        for end in ends:
+            end.set()
+        engine.close()
 
 
 def test_results_found_before_a_hang_are_delivered() -> None:
