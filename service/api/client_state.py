@@ -30,7 +30,10 @@ class ClientState:
         self.has_left = False
         """Whether the client can no longer receive an answer."""
         self.seconds_in_line = seconds
-        """How long the complete request has waited to begin; its deadline includes this."""
+        """How long the request, once complete, has waited for its turn and for the parser of bodies.
+
+        Its deadline includes this.
+        """
         self._when_left: Callable[[], None] | None = None
 
     async def wait_for_turn(self) -> None:

@@ -24,8 +24,11 @@ from service.engine.types import DecodingSequence
 
 WINDOW = 8
 """Requests per worker, at the head of the queue, among which a worker looks for its range of lengths."""
-TURN_TOKENS = 256
-"""Maximum cost of a request that is served in one turn; a larger one takes a turn for every sentence."""
+TURN_COST = 256
+"""Maximum `DecodingSequence.cost` of all sentences of a request that is served in one turn.
+
+A larger request takes a turn for every sentence.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +132,7 @@ class Scheduler:
             return
         ordered = sorted(sequences, key=lambda sequence: -sequence.cost)[::-1]
         cost = sum([sequence.cost for sequence in sequences])
-        request = _Request(self._turn, next(self._arrivals), ordered, cost, cost <= TURN_TOKENS)
+        request = _Request(self._turn, next(self._arrivals), ordered, cost, cost <= TURN_COST)
         bisect.insort(self._queue, request, key=_place)
         if request.in_one_turn:
             self._cost_in_one_turn += cost
@@ -266,7 +269,7 @@ class Scheduler:
 
 def is_long(sequence: DecodingSequence) -> bool:
     """Check whether a sentence is a turn by itself, which takes about a second or more."""
-    return sequence.cost > TURN_TOKENS
+    return sequence.cost > TURN_COST
 
 
 def _place(request: _Request) -> tuple[float, int]:

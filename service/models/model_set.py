@@ -175,7 +175,7 @@ class ModelSet:
         """
         self._check(texts, options.target_prefix)
         deadline = time.monotonic() + timeout
-        with self.active, _naming(timeout):
+        with self.active, _whole_limit_in_errors(timeout):
             routes = await self._text_routes.find(texts, source, target, options, timeout)
             indices_by_codes: dict[tuple[str, str], list[int]] = {}
             results: dict[int, Translation] = {}
@@ -203,7 +203,7 @@ class ModelSet:
             DeadlineExceededError: this took `timeout` seconds.
         """
         self._check([text], "")
-        with _naming(timeout):
+        with _whole_limit_in_errors(timeout):
             [guesses] = await self._text_routes.detection.detect([text], timeout)
         return guesses
 
@@ -265,7 +265,7 @@ class ModelSet:
 
 
 @contextmanager
-def _naming(timeout: float) -> Iterator[None]:
+def _whole_limit_in_errors(timeout: float) -> Iterator[None]:
     """Name the request's whole time limit in errors: a part only knows what was left when it began."""
     try:
         yield

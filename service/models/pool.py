@@ -62,7 +62,7 @@ class ModelPool:
         self._changed = threading.Condition()
         self._queue: deque[PooledModel] = deque()
         self._loaded: set[PooledModel] = set()
-        self._beside: Sequence[PooledModel] = ()  # what `load` loads
+        self._unlimited: Sequence[PooledModel] = ()  # `load` loads these: none is unloaded for them
         self._is_closing = False
         self._thread = threading.Thread(target=self._run, name="model-pool", daemon=True)
         self._thread.start()
@@ -102,7 +102,7 @@ class ModelPool:
         Raises:
             ModelUnavailableError: one of them cannot be loaded.
         """
-        self._beside = models
+        self._unlimited = models
         try:
             for model in models:
                 future = self.ask(model)
@@ -111,7 +111,7 @@ class ModelPool:
                 if isinstance(error, ModelUnavailableError):
                     raise error
         finally:
-            self._beside = ()
+            self._unlimited = ()
 
     def preload(self, models: Sequence[PooledModel]) -> list[ModelUnavailableError]:
         """Load models now, as long as there is room in memory; return the errors of those that failed."""
@@ -165,14 +165,12 @@ class ModelPool:
             try:
                 self._take_turn(self._next())
             except BaseException:
-                logger.exception(
-                    "an unexpected error while models of the folder were loaded or unloaded"
-                )
+                logger.exception("an unexpected error while a model was loaded or unloaded")
 
     def _next(self) -> PooledModel | None:
         """Wait until there may be something to do; return the model to be loaded next, if there is one."""
         with self._changed:
-            self._changed.notify_all()  # of the last turn
+            self._changed.notify_all()  # the last turn may have unloaded what others wait for
             removed = self._unused(lambda model: model.is_removed)
             if not (self._queue or removed or self._is_closing):
                 must_check = self._loaded and (self._max_bytes or self._idle_seconds)
@@ -184,10 +182,10 @@ class ModelPool:
         if self._is_closing:
             return
         self._unload_all("removed", lambda model: model.is_removed)
-        beside = self._beside
+        unlimited = self._unlimited
         if wanted is not None:
             try:
-                if wanted in beside or self._make_room(wanted):
+                if wanted in unlimited or self._make_room(wanted):
                     self._load(wanted)
             except BaseException as error:
                 self._give_up(wanted, error)
@@ -197,7 +195,7 @@ class ModelPool:
         if self._idle_seconds:
             limit = self.clock() - self._idle_seconds
             self._unload_all("idle", lambda model: model.used_at <= limit)
-        if not beside:
+        if not unlimited:
             self._make_room(None)
 
     def _load(self, wanted: PooledModel) -> None:
@@ -226,8 +224,9 @@ class ModelPool:
     def _give_up(self, wanted: PooledModel, error: BaseException) -> None:
         """Record why a model cannot be loaded, and fail the requests that wait for it."""
         name, reason = wanted.bundle.manifest.name, "the server's log says why"
-        if is_for_client := isinstance(error, BundleError):
-            reason = error.client_message
+        traceback: BaseException | None = error
+        if isinstance(error, BundleError):
+            reason, traceback = error.client_message, None
         with self._changed:
             if wanted.loaded is None:
                 wanted.failure = f"{name} cannot be loaded: {reason}"
@@ -235,9 +234,7 @@ class ModelPool:
                 cause = error.__cause__
                 wanted.stuck = cause.future if isinstance(cause, StuckError) else None
         self._fail(wanted)
-        logger.error(
-            "%s cannot be loaded: %s", name, error, exc_info=None if is_for_client else error
-        )
+        logger.error("%s cannot be loaded: %s", name, error, exc_info=traceback)
         self._observer.on_load_failed()
 
     def _grant(self, model: PooledModel, waiting: Sequence["Future[ServedModel]"]) -> None:

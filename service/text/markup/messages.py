@@ -179,9 +179,10 @@ def _letters_span(segment: Run) -> tuple[int, int] | None:
 def _at_edges(
     segment: Run, arguments: Arguments, letters: tuple[int, int] | None, scope: Scope
 ) -> list[str | Branch] | None:
-    """Return the arguments that are not between words, and what is between them; None without any.
+    """Return the branches of the arguments before and after all words, and the text between, in pieces.
 
-    Words are not separated from an argument beside a brace without its counterpart.
+    Return None if all arguments are between words. Also if a brace that belongs to no argument would be in
+    another piece than its counterpart, unless there are no words.
     """
     inner, position = replace(scope, depth=scope.depth + 1), 0
     pieces: list[str | Branch] = []

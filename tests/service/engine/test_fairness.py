@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from service.engine.config import EngineConfig
-from service.engine.scheduler import TURN_TOKENS, Scheduler
+from service.engine.scheduler import TURN_COST, Scheduler
 from service.engine.types import DecodingOptions, DecodingSequence
 
 ROWS, TOKENS_A_STEP, STEPS = 8, 4, 300
@@ -25,7 +25,7 @@ class Request:
     def turn(self) -> int:
         """The largest amount of work that it receives at once."""
         costs = [one.cost for one in self.sequences]
-        return sum(costs) if sum(costs) <= TURN_TOKENS else max(costs)
+        return sum(costs) if sum(costs) <= TURN_COST else max(costs)
 
 
 class Traffic:

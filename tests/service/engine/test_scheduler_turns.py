@@ -4,7 +4,7 @@ import math
 import random
 
 from service.engine.config import EngineConfig
-from service.engine.scheduler import TURN_TOKENS, Scheduler
+from service.engine.scheduler import TURN_COST, Scheduler
 from service.engine.types import DecodingOptions, DecodingSequence
 from tests.service.engine.sequences import add_each, sequence
 
@@ -86,7 +86,7 @@ def test_the_sentences_of_a_paragraph_are_served_in_one_turn() -> None:
 def test_a_new_request_waits_for_paragraphs_and_an_even_share_of_documents() -> None:
     scheduler = Scheduler(EngineConfig())
     scheduler.add([sequence(10)] * 3)  # 60 tokens, served in one turn
-    scheduler.add([sequence(TURN_TOKENS // 8)] * 8)  # twice as many as one turn has
+    scheduler.add([sequence(TURN_COST // 8)] * 8)  # twice as many as one turn has
     assert scheduler.cost_before(20) == 60 + 20
 
 
@@ -95,7 +95,7 @@ def test_cost_before_is_exact_through_random_operations() -> None:
     scheduler = Scheduler(EngineConfig(max_num_seqs=4))
     requests: list[list[DecodingSequence]] = []
     for _ in range(200):
-        lengths = [rng.randint(1, TURN_TOKENS // 4) for _ in range(rng.choice([1, 1, 2, 9]))]
+        lengths = [rng.randint(1, TURN_COST // 4) for _ in range(rng.choice([1, 1, 2, 9]))]
         scheduler.add(request := [sequence(length) for length in lengths])
         requests.append(request)
         for one in scheduler.schedule(0, now=0.0).admitted:
@@ -104,7 +104,7 @@ def test_cost_before_is_exact_through_random_operations() -> None:
         tokens, expected = rng.randint(2, 600), 0
         for request in requests:
             cost = sum(one.cost for one in request if math.isnan(one.joined))
-            in_one_turn = sum(one.cost for one in request) <= TURN_TOKENS
+            in_one_turn = sum(one.cost for one in request) <= TURN_COST
             expected += cost if in_one_turn else min(cost, tokens)
         assert scheduler.cost_before(tokens) == expected
     scheduler.clear()
@@ -114,16 +114,16 @@ def test_cost_before_is_exact_through_random_operations() -> None:
 def test_new_requests_do_not_starve_the_second_turn_of_another() -> None:
     """If all were served at the same rate, two sentences would take twice as long as one."""
     scheduler = Scheduler(EngineConfig(max_num_seqs=4))
-    scheduler.add([sequence(TURN_TOKENS) for _ in range(4)])
+    scheduler.add([sequence(TURN_COST) for _ in range(4)])
     running = scheduler.schedule(0, now=0.0).admitted
-    scheduler.add(pair := [sequence(TURN_TOKENS) for _ in range(2)])
+    scheduler.add(pair := [sequence(TURN_COST) for _ in range(2)])
     others = 30
-    add_each(scheduler, [sequence(TURN_TOKENS) for _ in range(others)])
+    add_each(scheduler, [sequence(TURN_COST) for _ in range(others)])
     served = 0
     while math.isnan(pair[1].joined):
         scheduler.release(0, running.pop(0))
         running += scheduler.schedule(0, now=0.0).admitted
-        scheduler.add([sequence(TURN_TOKENS)])
+        scheduler.add([sequence(TURN_COST)])
         served += 1
     assert others < served <= 2 * (others + 1) + 4
 
