@@ -242,8 +242,6 @@ class Connection(asyncio.Protocol):
             return False
         self.exchange = None
         self._is_pipelined = bool(self._buffer)
-        if self.all.are_winding_down:
-            self.transport.close()
         return True
 
     def _may_begin(self, head: Head) -> bool:
@@ -263,7 +261,6 @@ class Connection(asyncio.Protocol):
         scope = {**self._base, **scope_of(head), "state": self.app_state.copy()}
         self.exchange = exchange = Exchange(self, head, scope, self._seconds_in_line)
         self._seconds_in_line = 0.0
-        exchange.is_last |= self.all.are_winding_down
         refusal = self.all.refusal(self, scope["path"])
         if self.early_refusal is not None:
             refusal = self.early_refusal.refusal(scope, refusal)

@@ -37,7 +37,7 @@ class Connections:
         self.limit = limit
         self.busy_limit = limit - min(RESERVED, limit // 4)
         self.are_winding_down = False
-        """Whether each connection is closed after its next answer."""
+        """Whether each connection is closed after its next answer, whose head says so."""
         self.probes, self.others = Line(), Line()
         """Lines of requests to begin; probes have their own, so that others do not keep them waiting."""
         self.num_closed = 0

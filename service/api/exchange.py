@@ -149,6 +149,7 @@ class Exchange:
 
     def _begin(self, status: int, fields: list[Field]) -> None:
         """Build the head, which determines how the body is delimited (RFC 9112, section 6.3)."""
+        self.is_last |= self.connection.all.are_winding_down
         given_fields = {name.lower(): value for name, value in fields}
         self._remaining, self._is_chunked = None, False
         self._has_body &= status not in _BODILESS

@@ -1,7 +1,7 @@
 """uvicorn's server with a graceful shutdown: every client that has connected gets an answer.
 
 1. The service reports that it is not ready, so that proxies send no more requests. For `delay_seconds`, it
-   still serves all requests, and closes each connection after its next answer.
+   still serves all requests, and closes each connection after an answer that says so.
 2. It stops listening. Requests that have been sent by then are still served, also on connections that only
    the kernel has accepted. New requests get 503, and so do those that are not complete after
    `ARRIVAL_SECONDS`.

@@ -8,11 +8,10 @@ import time
 
 from starlette.types import Scope
 
-from service.api.dialects import translates
 from service.api.errors import ErrorAnswer, identifying
 from service.api.middleware.admission import CHECKED, Admission
 from service.api.middleware.context import AccessLog, identity_of
-from service.api.middleware.shortcut import is_plain
+from service.api.middleware.shortcut import PATHS, is_plain
 from service.logs import request_id
 
 
@@ -35,7 +34,7 @@ class EarlyRefusal:
             if refusal is None:
                 scope[CHECKED] = True
         if refusal is not None:
-            route = path if translates(path) else "unmatched"
+            route = path if path in PATHS else "unmatched"
             seconds = time.perf_counter() - started
             self._note(refusal, scope["request_id"], path, scope["method"], route, seconds)
         return refusal

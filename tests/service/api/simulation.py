@@ -46,8 +46,6 @@ from tests.service.api.simulated_time import Clock, sleep
 STEP_SECONDS = 0.004
 LOAD_SECONDS = (0.0, 0.05, 2.0)
 MODEL_BYTES = 100_000_000
-HIGH_WATER_BYTES = 1000
-"""Beyond which a connection is told that its client does not read."""
 Made = TypeVar("Made")
 Fault = Literal["", "error", "nan", "hang"]
 
@@ -94,12 +92,13 @@ class Socket(asyncio.Transport):
             self._unread += data
             if self.reads:
                 self.read()
-            elif len(self._unread) > HIGH_WATER_BYTES and not self._is_paused:
+            elif len(self._unread) > self._high_water and not self._is_paused:
                 self._is_paused = True
                 self.protocol.pause_writing()
 
-    def get_write_buffer_size(self) -> int:
-        return len(self._unread)
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        assert high is not None
+        self._high_water = high
 
     def is_closing(self) -> bool:
         return self._is_closing

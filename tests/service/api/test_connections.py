@@ -232,3 +232,17 @@ def test_connections_leave_room_for_other_files(
     monkeypatch.setattr("resource.getrlimit", lambda _: (files, files))
     monkeypatch.setattr("resource.setrlimit", lambda *_: None)
     assert limit_for(1000) == limit
+
+
+def test_an_answer_that_begins_while_the_service_stops_says_that_its_connection_is_closed() -> None:
+    connections = Connections()
+
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        writer.write(HEAD.replace(b" / ", b" /patient ") + b"\r\n")
+        await until(lambda: not connections._idle and len(connections) == 1)
+        connections.are_winding_down = True
+        may_answer().set()
+        assert b"connection: close" in (await reader.read()).lower()
+
+    talk(conversation, connections)

@@ -11,6 +11,7 @@ import pytest
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.api.connection import Connection
+from service.api.connections import Connections
 from service.api.exchange import Exchange, start_of
 from service.api.head import Head
 
@@ -20,7 +21,7 @@ class Told:
 
     def __init__(self) -> None:
         self.server_state = SimpleNamespace(default_headers=[(b"date", b"today")])
-        self.written = list[bytes]()
+        self.written, self.all = list[bytes](), Connections()
         self.is_closed = self.is_answered = False
         self.writable = asyncio.Event()
         self.writable.set()
