@@ -43,7 +43,6 @@ class Engine:
         clock: Callable[[], float] = time.monotonic,
         single_sequence_runner: ModelRunner | None = None,
         on_fault: OnFault = lambda *_: None,
-        turns: Turns | None = None,
     ) -> None:
         """Build an engine; `start` starts it.
 
@@ -55,11 +54,9 @@ class Engine:
             clock: seconds; deadlines refer to it.
             single_sequence_runner: runs the same graphs on several threads, for a sentence that is alone.
             on_fault: called with the kind and number of failures, from any thread.
-            turns: limits the concurrent steps of all engines that share it.
         """
         self.config, self.clock, self.on_fault = config, clock, on_fault
-        turns = turns or Turns(config.num_workers)
-        self._shared = Shared(config, clock, on_step, on_fault, turns)
+        self._shared = Shared(config, clock, on_step, on_fault)
         self.watch: StallDetector = self._shared.watch
         """Other users of the graphs register their runs here, so that `check` notices if they hang."""
         watched = [WatchedRunner(runner, self.watch) for runner in runners]
@@ -80,6 +77,10 @@ class Engine:
         self._shared.accepting = True
         for thread in self._threads:
             thread.start()
+
+    def share(self, turns: Turns) -> None:
+        """Limit the concurrent steps of all engines that share `turns`, from the next step on."""
+        self._shared.turns = turns
 
     @property
     def is_alive(self) -> bool:
@@ -288,4 +289,8 @@ class Engine:
             resolve(worker.undelivered)
         shared.fail_everybody(partial(CancelledError, "the engine was closed"))
         idle = self.watch.wait_until_idle(max(0.0, end - time.monotonic()))
-        return idle and not any(thread.is_alive() for thread in self._threads)
+        return idle and self.has_ended()
+
+    def has_ended(self) -> bool:
+        """Return whether none of its threads runs."""
+        return not any(thread.is_alive() for thread in self._threads)

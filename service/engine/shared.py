@@ -31,12 +31,12 @@ class Shared:
         clock: Callable[[], float],
         on_step: Callable[[StepStats], None],
         on_fault: OnFault,
-        turns: Turns,
     ) -> None:
         """Make the state of an engine that is not running yet."""
         self.config, self.clock = config, clock
         self.on_step, self.on_fault = on_step, on_fault
-        self.turns = turns
+        self.turns = Turns(config.num_workers)
+        """Limit the concurrent steps: one for each worker, unless engines share them."""
         self.scheduler = Scheduler(config)
         self.throughput = Throughput()
         self.margin = SafetyMargin()

@@ -17,6 +17,7 @@ from service.models.bundle import Bundle, Precision, PrecisionChoice
 from service.models.observer import Observer
 from service.models.proof import (
     PROOF_SECONDS,
+    StuckError,
     check_graphs,
     check_translations,
     measure_alignment,
@@ -182,7 +183,6 @@ def start_model(
         observer.on_step,
         single_sequence_runner=single_sequence_runner,
         on_fault=observer.on_fault,
-        turns=turns,
     )
     aligner = _aligner(bundle, tokenizers, runners[0], engine, observer)
     translator = ModelTranslator(
@@ -194,7 +194,7 @@ def start_model(
         observer,
     )
     model = ServedModel(bundle, engine, translator, precision, runners[0].provider)
-    _start(model, runners[0], special)
+    _start(model, runners[0], special, turns)
     return model
 
 
@@ -241,8 +241,12 @@ def _aligner(
     )
 
 
-def _start(model: ServedModel, runner: OnnxModelRunner, special: SpecialIds) -> None:
+def _start(
+    model: ServedModel, runner: OnnxModelRunner, special: SpecialIds, turns: Turns | None
+) -> None:
     """Start a model's engine and check its translations; close the model if one of these fails.
+
+    Only then does the engine share turns: otherwise, a search that hangs would keep one.
 
     Raises:
         BundleError: one of them failed.
@@ -253,10 +257,14 @@ def _start(model: ServedModel, runner: OnnxModelRunner, special: SpecialIds) -> 
         run_with_timeout(PROOF_SECONDS, lambda: check_graphs(bundle, runner, special))
         check_translations(bundle, model.engine, translator.tokenizers)
         run_with_timeout(PROOF_SECONDS, lambda: measure_alignment(bundle, translator.aligner))
+        if turns is not None:
+            model.engine.share(turns)
     except BaseException as error:
-        model.close()
+        has_ended = model.close()
         if isinstance(error, BundleError) or not isinstance(error, Exception):
             raise
+        if not (has_ended or isinstance(error, StuckError)):
+            error = StuckError(model.engine.has_ended)
         message = ": a first translation failed"
         raise BundleError(message, bundle.folder, _described(error)) from error
 

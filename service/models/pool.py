@@ -232,7 +232,7 @@ class ModelPool:
                 wanted.failure = f"{name} cannot be loaded: {reason}"
                 wanted.retry_at = self.clock() + RETRY_SECONDS
                 cause = error.__cause__
-                wanted.stuck = cause.future if isinstance(cause, StuckError) else None
+                wanted.stuck = cause if isinstance(cause, StuckError) else None
         self._fail(wanted)
         logger.error("%s cannot be loaded: %s", name, error, exc_info=traceback)
         self._observer.on_load_failed()

@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import AsyncIterator
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from service.errors import DeadlineExceededError
 from service.models.bundle import Bundle
 from service.models.loading import ServedModel
+from service.models.proof import StuckError
 
 if TYPE_CHECKING:
     from service.models.pool import ModelPool
@@ -35,7 +36,7 @@ class PooledModel:
         self.waiting: list[Future[ServedModel]] = []
         self.failure = ""
         """Why it could not be loaded the last time, for clients; empty if it could, or was not tried yet."""
-        self.stuck: Future[Any] | None = None
+        self.stuck: StuckError | None = None
         """What did not end in time when it was last loaded, and may still take a core and memory."""
         self.retry_at = 0.0
         """When a request may cause another attempt, by the pool's clock, in seconds."""
@@ -49,7 +50,7 @@ class PooledModel:
         There is no attempt while a thread of the last one is stuck. Readiness depends on this, not on
         `failure`: no request would come to a service that is not ready.
         """
-        is_stuck = self.stuck is not None and not self.stuck.done()
+        is_stuck = self.stuck is not None and not self.stuck.has_ended()
         return self.failure if is_stuck or self.pool.clock() < self.retry_at else ""
 
     @property

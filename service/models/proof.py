@@ -4,7 +4,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -259,12 +259,12 @@ def _options(
 
 
 class StuckError(TimeoutError):
-    """A function did not end in time. Its thread goes on until `future` is done."""
+    """Something did not end in time, and goes on. `has_ended` returns whether it has ended since."""
 
-    def __init__(self, future: "Future[Any]") -> None:
-        """Keep the future."""
+    def __init__(self, has_ended: Callable[[], bool]) -> None:
+        """Keep the function."""
         super().__init__("not done in time")
-        self.future = future
+        self.has_ended = has_ended
 
 
 def run_with_timeout(seconds: float, function: Callable[[], Result]) -> Result:
@@ -285,5 +285,5 @@ def run_with_timeout(seconds: float, function: Callable[[], Result]) -> Result:
     threading.Thread(target=run, name="proof", daemon=True).start()
     wait([future], seconds)
     if not future.done():
-        raise StuckError(future)
+        raise StuckError(future.done)
     return future.result()

@@ -257,8 +257,8 @@ class Simulation:
             observer.on_step,
             lambda: Clock.now,
             on_fault=observer.on_fault,
-            turns=turns,
         )
+        engine.share(turns)
         aligner = Aligner(tokenizers, special, runner.align, 1, lambda: Clock.now)
         searcher = Searcher(engine, SentenceCache(options.cached_sentences))
         policy = SearchPolicy(options.max_beam_size, options.rerank)

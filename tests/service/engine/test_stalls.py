@@ -80,11 +80,10 @@ def test_an_engine_stops_if_a_run_of_another_one_keeps_the_only_turn() -> None:
     now, turns, runner = 0.0, Turns(1), HangingRunner("decode")
     runner.hangs = True
     config = EngineConfig(stall_seconds=60)
-    old, new = (
-        Engine([one], IDS, config, clock=lambda: now, turns=turns) for one in (runner, EchoRunner())
-    )
-    old.start()
-    new.start()
+    old, new = (Engine([one], IDS, config, clock=lambda: now) for one in (runner, EchoRunner()))
+    for engine in (old, new):
+        engine.share(turns)
+        engine.start()
     try:
         old.submit([(echo_source(9), GREEDY)])
         wait_until(lambda: runner.num_hanging == 1)
@@ -103,9 +102,8 @@ def test_an_engine_stops_if_a_run_of_another_one_keeps_the_only_turn() -> None:
 
 def test_a_long_wait_for_a_turn_is_no_stall_while_turns_are_passed_on() -> None:
     now, turns, ends = 0.0, Turns(1), [threading.Event() for _ in range(3)]
-    engine = Engine(
-        [EchoRunner()], IDS, EngineConfig(stall_seconds=60), clock=lambda: now, turns=turns
-    )
+    engine = Engine([EchoRunner()], IDS, EngineConfig(stall_seconds=60), clock=lambda: now)
+    engine.share(turns)
 
     def take_turn(end: threading.Event) -> None:
         with turns:

@@ -54,12 +54,10 @@ class CountingRunner(EchoRunner):
 
 def test_engines_share_cores() -> None:
     turns, config = Turns(2), EngineConfig(num_workers=2, max_num_seqs=4)
-    engines = [
-        Engine([CountingRunner(seconds_per_step=0.001)], SPECIAL, config, turns=turns)
-        for _ in range(3)
-    ]
+    engines = [Engine([CountingRunner(seconds_per_step=0.001)], SPECIAL, config) for _ in range(3)]
     sources = [echo_source(5 + n % 7, first=10 + n) for n in range(16)]
     for engine in engines:
+        engine.share(turns)
         engine.start()
     try:
         work = [(source, DecodingOptions(60, beam_size=1)) for source in sources]

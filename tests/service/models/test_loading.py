@@ -4,16 +4,24 @@ import asyncio
 import json
 import shutil
 import threading
+from functools import partialmethod
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from service.engine.engine import Engine
+from service.engine.model_runner import PackedRun, PackedState
+from service.engine.runner import OnnxModelRunner
+from service.engine.turns import Turns
+from service.engine.types import DecodingOptions, RunPlan
 from service.errors import BundleError
 from service.metrics import Metrics
 from service.models.bundle import load
 from service.models.loading import ModelOptions, start_model
 from service.models.model_set import ModelSet
 from service.models.model_store import model_options
+from service.models.proof import StuckError
 from service.settings import Settings
 from tests.conftest import TINY_BUNDLE
 from tests.waiting import wait_until
@@ -71,6 +79,37 @@ def test_a_model_that_hangs_during_the_check_is_refused(
             start_model(load(TINY_BUNDLE), ModelOptions(precision="int8", device="cpu"))
     finally:
         end.set()
+
+
+def test_a_model_whose_search_hangs_during_the_check_takes_no_turn_of_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    turns, end, decode = Turns(1), threading.Event(), OnnxModelRunner.decode
+    options = ModelOptions("cpu", "int8", num_workers=1, single_sequence=False)
+
+    def hanging(
+        self: OnnxModelRunner, state: PackedState, caches: Any, cross: Any, plan: RunPlan
+    ) -> PackedRun:
+        assert plan.steps == 1 or end.wait(60), "only a search takes several steps at once"
+        return decode(self, state, caches, cross, plan)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(OnnxModelRunner, "decode", hanging)
+        patched.setattr("service.models.proof.PROOF_SECONDS", 0.05)
+        patched.setattr(Engine, "close", partialmethod(Engine.close, 0.05))
+        with pytest.raises(BundleError, match="StuckError: not done in time") as told:
+            start_model(load(TINY_BUNDLE), options, turns=turns)
+    stuck = told.value.__cause__
+    assert isinstance(stuck, StuckError)
+    try:
+        other = start_model(load(TINY_BUNDLE), options, turns=turns)
+        [sequence] = other.engine.submit([((5, 6, 2), DecodingOptions(5))])
+        assert sequence.future.result(60)
+        assert other.close()
+        assert not stuck.has_ended()
+    finally:
+        end.set()
+    wait_until(stuck.has_ended)
 
 
 @pytest.mark.parametrize(

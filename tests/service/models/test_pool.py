@@ -101,7 +101,7 @@ def test_a_load_that_is_stuck_is_not_tried_again_meanwhile(
         asyncio.run(use(model))
     assert asyncio.run(use(other)) == "b"
     goes_on.set()
-    assert stuck.value.future.result(60)
+    wait_until(stuck.value.has_ended)
     assert asyncio.run(use(model)) == "a"
 
 
