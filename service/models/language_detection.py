@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from service.fair_queue import FairQueue
 from service.text.detector import Detection, Detector
-from service.text.prose import MAX_SEARCHED
+from service.text.evidence import LOOKED_AT
 from service.text.run import Format
 from service.threads import Threads
 from service.translation.effort import EFFORT_ON_LOOP, effort_of
@@ -53,7 +53,7 @@ class LanguageDetection:
                 found.append(self._detector.detect(text, form, ignored))
             return found
 
-        effort = effort_of([text[:MAX_SEARCHED] for text in texts])
+        effort = effort_of([text[:LOOKED_AT] for text in texts])  # as a rule, no more is read
         if effort <= EFFORT_ON_LOOP:
             return detect_all(lambda: None)
         busy, turn = WATCH.busy("the detection of languages"), self._queue.turn(effort)

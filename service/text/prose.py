@@ -8,8 +8,8 @@ from service.text.rules.placeholders import Placeholders
 from service.text.run import Format, Run
 from service.text.segmenter import has_letter
 
-MAX_SEARCHED = 50_000
-"""Characters in which the words are searched, as preserved parts may come first."""
+MAX_SEARCHED, MAX_SEARCHED_MARKUP = 10_000, 50_000
+"""Characters in which the words are searched, as preserved parts, or a page's styles, may come first."""
 _PLACEHOLDERS = Placeholders()
 
 
@@ -23,7 +23,7 @@ def prose(text: str, form: Format, ignored: Iterable[str], characters: int) -> s
         characters: how much to return.
     """
     if form != "text":
-        beginning = text[:MAX_SEARCHED]
+        beginning = text[:MAX_SEARCHED_MARKUP]
         return _words(elements.parse(beginning, form, ignored, characters=characters))
     words = _words(plain.parse(text[:characters]))
     if len(text) > characters and not has_letter(words):

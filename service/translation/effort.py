@@ -8,11 +8,11 @@ EFFORT_ON_LOOP = 500
 EFFORT_A_TEXT, EFFORT_A_MARK = 50, 16
 """The effort for each text, and for each mark. A character counts as one.
 
-Marks are what is no letter, digit or space, and letters next to one of another script. Rules look for
-placeholders, numbers, words and ends of sentences at these: a text of nothing else takes up to twenty times
-as long as prose.
+Marks are what is no letter or space, and letters next to one of another script. Rules look for placeholders,
+numbers, words and ends of sentences at these: a text of nothing else takes up to twenty times as long as
+prose.
 """
-_LETTERS = re.compile(r"[\w ]++")
+_LETTERS = re.compile(r"(?:[^\W\d]| )++")
 _LATIN = r"a-zA-Z\u00c0-\u02af\u1e00-\u1eff"
 _OTHER_SCRIPT = rf"[^\W\d_{_LATIN}]"
 _HAS_OTHER_SCRIPT = re.compile(_OTHER_SCRIPT)

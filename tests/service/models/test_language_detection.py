@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pytest
 
@@ -74,6 +75,23 @@ def test_few_texts_do_not_wait_for_many(models: ModelSet) -> None:
         return order
 
     assert asyncio.run(translate_all()).index("few") <= 1  # the first one may have begun
+
+
+def test_a_long_text_counts_as_what_is_read_of_it(
+    models: ModelSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    efforts: list[float] = []
+    queue = models._text_routes.detection._queue
+    turn = queue.turn
+
+    def noting(effort: float) -> Any:
+        efforts.append(effort)
+        return turn(effort)
+
+    monkeypatch.setattr(queue, "turn", noting)
+    for text in (ENGLISH * 1_000, "$1 " + "1 " * 300):  # take 1 ms, and 6 ms
+        asyncio.run(models.detect(text, 60))
+    assert efforts[0] < efforts[1]
 
 
 def test_the_wait_for_others_counts_for_the_deadline(models: ModelSet, slow: Slow) -> None:

@@ -13,7 +13,7 @@ TOKENIZER = load_tokenizers(load(TINY_BUNDLE)).source
 PIPELINE = every_rule(
     TOKENIZER.spells, TOKENIZER.truecase, source=profile("de"), target=profile("en")
 )
-MARKED = ("\u00ad|$1", "%@a…\u200d", "a|", "A,", "`a` ", "%s ", "A\u0e44", "日a", "яß")
+MARKED = ("\u00ad|$1", "%@a…\u200d", "a|", "A,", "`a` ", "%s ", "1 ", "A\u0e44", "日a", "яß")
 """Repeated, these take up to twenty times as long as prose."""
 
 
