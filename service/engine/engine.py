@@ -144,7 +144,8 @@ class Engine:
             items: source ids (tag ... EOS) and options of each sentence.
             deadline: in seconds by `clock`; unfinished sentences then fail with DeadlineExceededError.
             seconds_after: estimated duration of work after the search that must also meet the deadline.
-            is_further: whether this is a further search of an admitted request, which no estimate refuses.
+            is_further: whether this is a further search of an admitted request: no limit of the queue and no
+                estimate refuses it.
 
         Raises:
             EngineDeadError, NotReadyError, QueueFullError: no sentence was admitted.
@@ -156,7 +157,8 @@ class Engine:
                 raise EngineDeadError
             if not self._shared.accepting:
                 raise NotReadyError("the service is not accepting work")
-            self._check_room(sequences, now)
+            if not is_further:
+                self._check_room(sequences, now)
             if deadline is not None and not is_further:
                 # an empty list, if all sentences are cached, does not wait
                 estimated = self._seconds_to_finish(sequences, now) if sequences else 0.0

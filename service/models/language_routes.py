@@ -140,6 +140,8 @@ async def _through(
     on_sentence: OnSentence | None,
 ) -> list[Translation]:
     """Translate through a third language, and report each sentence when both models are done with it."""
+    if loaded := second.model.loaded:  # later, the second half must not be refused
+        loaded.translator.check_deadline(second.direction, texts, timeout)
     end, reported = time.monotonic() + timeout, set[tuple[int, int]]()
     options = replace(options, align=False)
     first_options = replace(options, alternatives=0, target_prefix="")
@@ -237,7 +239,12 @@ class _SecondHalf:
         model = await self._model()
         searcher = self._ahead.searcher if self._ahead else None
         return await model.translator.translate(
-            texts, self._hop.direction, self._options, self._deadline(model), searcher
+            texts,
+            self._hop.direction,
+            self._options,
+            self._deadline(model),
+            searcher,
+            is_further=True,
         )
 
     def _model(self) -> "asyncio.Future[ServedModel]":

@@ -130,7 +130,9 @@ class Lookahead:
 
         with suppress(AttendantError):  # the translation of the whole text reports the error
             texts = await translator.run(effort, deadline, write)
-            documents, tasks = await translator.prepared(request, texts, effort, deadline)
+            documents, tasks = await translator.prepared(
+                request, texts, effort, deadline, is_further=True
+            )
             run = partial(translator.run, self._ranks * effort, deadline)
             sentences = translator.sentence_translator(self.searcher, request, deadline, run)
             owners = [text for text, one in enumerate(documents) for _ in one.sentences]
@@ -144,7 +146,7 @@ class Lookahead:
                         second = [part for _, part in sorted(parts[text].items())]
                         report(results[text], MatchedSentences([halves[text]], second))
 
-            await sentences.translate(tasks, on_translated=take)
+            await sentences.translate(tasks, on_translated=take, is_further=True)
 
 
 def pairs(

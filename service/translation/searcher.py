@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
 
 from service.engine.engine import Engine
 from service.engine.types import DecodingSequence, Hypothesis, Work
-from service.errors import DeadlineExceededError, RefusedError
+from service.errors import DeadlineExceededError
 from service.translation import guards
 from service.translation.cache import SentenceCache
 from service.translation.mailbox import Mailbox
@@ -103,22 +103,18 @@ class Searcher:
     async def _repeated(
         self, work: Sequence[Work], suspect: Mapping[int, list[Hypothesis]], deadline: float
     ) -> dict[int, Found]:
-        """Repeat searches with n-gram blocking, and return the better result of each, by index in `work`.
-
-        If the engine has no room for them, the first results have to do.
-        """
+        """Repeat searches with n-gram blocking, and return the better result of each, by index in `work`."""
         searches = [
             (ids, replace(options, no_repeat_ngram_size=guards.NO_REPEAT_NGRAM_SIZE))
             for ids, options in (work[index] for index in suspect)
         ]
         indices, found = list(suspect), {index: Found(first) for index, first in suspect.items()}
-        with suppress(RefusedError):
-            async with aclosing(self._search(searches, deadline, is_further=True)) as arrivals:
-                async for arrived in arrivals:
-                    for position, second in arrived.items():
-                        index = indices[position]
-                        if guards.better(work[index][0], suspect[index], second):
-                            found[index] = Found(second, is_repeated=True)
+        async with aclosing(self._search(searches, deadline, is_further=True)) as arrivals:
+            async for arrived in arrivals:
+                for position, second in arrived.items():
+                    index = indices[position]
+                    if guards.better(work[index][0], suspect[index], second):
+                        found[index] = Found(second, is_repeated=True)
         return found
 
     async def _search(

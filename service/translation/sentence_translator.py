@@ -7,14 +7,14 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from service.engine.types import FinishReason, Work
-from service.errors import RefusedError, TextTooLongError
+from service.errors import TextTooLongError
 from service.text.sentence import Sentence
 from service.text.tokenizer import Tokenizers
 from service.translation.offload import Check
 from service.translation.pieces import PiecewiseSentence
 from service.translation.preparation import Preparation, Task
 from service.translation.searcher import Found, Searcher
-from service.translation.types import NO_ROOM, TOO_LONG, Recovery, TranslatedSentence
+from service.translation.types import TOO_LONG, Recovery, TranslatedSentence
 from service.translation.unknown_words import UnknownWords
 
 Kind = TypeVar("Kind")
@@ -67,6 +67,7 @@ class SentenceTranslator:
         tasks: Sequence[Task],
         seconds_after: float = 0.0,
         on_translated: Callable[[Translated], None] = lambda _: None,
+        is_further: bool = False,
     ) -> Translated:
         """Translate all sentences.
 
@@ -77,6 +78,7 @@ class SentenceTranslator:
             tasks: the sentences.
             seconds_after: estimated duration of work after the search that must also meet the deadline.
             on_translated: called with the sentences translated since the last call; each occurs once.
+            is_further: see `Engine.submit`.
 
         Returns:
             All sentences, by index in `tasks`.
@@ -87,7 +89,7 @@ class SentenceTranslator:
         self._length = _length(task.sentence for task in tasks)
         translated: Translated = {}
         lost: Translated = {}
-        async with aclosing(self._search(tasks, seconds_after)) as search:
+        async with aclosing(self._search(tasks, seconds_after, is_further)) as search:
             async for found in search:
                 decode = partial(self._all_decoded, tasks, found)
                 share = _length(tasks[index].sentence for index in found) / self._length
@@ -255,12 +257,9 @@ class SentenceTranslator:
         if not attempts:
             return again
         found: dict[int, list[Found]] = {}
-        try:
-            async with aclosing(self._search(list(attempts.values()), is_further=True)) as search:
-                async for results in search:
-                    found |= results
-        except RefusedError:
-            return again | {index: replace(lost[index], cause=NO_ROOM) for index in attempts}
+        async with aclosing(self._search(list(attempts.values()), is_further=True)) as search:
+            async for results in search:
+                found |= results
 
         def read_all(check: Check) -> Translated:
             translated = {}

@@ -98,6 +98,7 @@ class ModelTranslator:
         deadline: float,
         searcher: Searcher | None = None,
         on_sentence: OnSentence | None = None,
+        is_further: bool = False,
     ) -> list[Translation]:
         """Translate texts; all sentences of all texts are translated concurrently.
 
@@ -108,6 +109,7 @@ class ModelTranslator:
             deadline: by the engine's clock, in seconds.
             searcher: used instead of the translator's own, because it has some of the sentences in its cache.
             on_sentence: called with each sentence as soon as it is translated.
+            is_further: whether this is the second half of an admitted request, which must not be refused.
 
         Raises:
             InvalidRequestError: the request exceeds a limit, or an option is not possible with this model.
@@ -120,15 +122,16 @@ class ModelTranslator:
         run = partial(self.run, ranks * effort, deadline)
         sentences = self.sentence_translator(searcher, request, deadline, run)
         with _Counted(self.observer, direction, len(texts)) as count:
-            searcher.check_deadline(deadline)  # before any work is done
-            documents, tasks = await self.prepared(request, texts, effort, deadline)
+            if not is_further:
+                searcher.check_deadline(deadline)  # before any work is done
+            documents, tasks = await self.prepared(request, texts, effort, deadline, is_further)
             count.sentences = len(tasks)
             align = options.align and self.aligner.attention is not None
             aligned = [task.sentence.text for task in tasks if align or task.sentence.tags]
             with self.aligner.promised(aligned, ranks) as promise:
                 seconds_after = promise.seconds
                 report = _reporter(documents, on_sentence) if on_sentence else lambda _: None
-                found = await sentences.translate(tasks, seconds_after, report)
+                found = await sentences.translate(tasks, seconds_after, report, is_further)
                 translated = [found[index] for index in range(len(tasks))]
                 if aligned:
                     translated = await self.aligner.align(
@@ -136,10 +139,27 @@ class ModelTranslator:
                     )
             return await run(lambda check: _assemble(documents, translated, ranks, check))
 
+    def check_deadline(self, direction: Direction, texts: Sequence[str], timeout: float) -> None:
+        """Check whether the second half of a request could be done in `timeout` seconds.
+
+        Raises:
+            QueueFullError: it could not; `retry_after` is the expected wait.
+        """
+        try:
+            self.searcher.check_deadline(self.searcher.engine.clock() + timeout)
+        except QueueFullError:
+            self.observer.on_outcome(_name(direction), "rejected", len(texts))
+            raise
+
     async def prepared(
-        self, request: Preparation, texts: Sequence[str], effort: int, deadline: float
+        self,
+        request: Preparation,
+        texts: Sequence[str],
+        effort: int,
+        deadline: float,
+        is_further: bool,
     ) -> tuple[list[Document], list[Task]]:
-        """Split texts, and prepare their sentences; see `effort_of`.
+        """Split texts, and prepare their sentences; see `effort_of` and `translate`.
 
         Raises:
             QueueFullError: the texts of other requests would take until the deadline.
@@ -152,7 +172,7 @@ class ModelTranslator:
             return prepared
         with self._backlog.promised(effort) as promise:
             seconds_left = deadline - self.searcher.engine.clock()
-            if LEAST_MARGIN * promise.seconds > seconds_left:
+            if not is_further and LEAST_MARGIN * promise.seconds > seconds_left:
                 raise QueueFullError(
                     f"it would take about {promise.seconds:.1f} s to read the text, and the deadline is "
                     f"{seconds_left:.1f} s from now",
@@ -195,7 +215,7 @@ class _Counted:
     """Reports to the observer how the block ends, unless the request turns out to be invalid."""
 
     def __init__(self, observer: Observer, direction: Direction, texts: int) -> None:
-        self._observer, self._name = observer, f"{direction.source}-{direction.target}"
+        self._observer, self._name = observer, _name(direction)
         self.sentences = texts
         """Number of sentences; until it is known, each text counts as one."""
 
@@ -210,6 +230,10 @@ class _Counted:
     ) -> None:
         if not isinstance(error, InvalidRequestError):
             self._observer.on_outcome(self._name, _outcome(error), self.sentences)
+
+
+def _name(direction: Direction) -> str:
+    return f"{direction.source}-{direction.target}"
 
 
 def _outcome(error: BaseException | None) -> Outcome:

@@ -10,7 +10,6 @@ from service.text.sentence import Sentence
 from service.text.words import Alignment
 
 NOT_KEPT = "no translation was found that keeps all numbers and placeholders"
-NO_ROOM = f"{NOT_KEPT}: the queue had no room for another attempt"
 TOO_LONG = f"{NOT_KEPT}: a part is too long for another attempt"
 Recovery = Literal["repetition", "protected", "pieces", "copied"]
 """What was done about a search that went wrong: it was repeated with n-gram blocking; with placeholders and

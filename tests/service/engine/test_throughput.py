@@ -95,8 +95,11 @@ def test_requests_that_cannot_meet_their_deadline_are_refused() -> None:
 def test_a_further_search_of_an_admitted_request_is_not_refused() -> None:
     now = [100.0]
     engine = engine_with_a_queue(now)  # 0.8 s
-    [further] = engine.submit([(echo_source(2), OPTIONS)], now[0] + 0.1, is_further=True)
-    assert further.deadline == now[0] + 0.1
+    further = [(echo_source(2), OPTIONS)] * 3  # more than the queue has room for
+    with pytest.raises(QueueFullError, match="10 sentences wait and 3 more would exceed"):
+        engine.submit(further)
+    assert len(engine.submit(further, now[0] + 0.1, is_further=True)) == 3
+    assert engine.num_waiting == 13
 
 
 def test_the_average_time_in_a_batch_counts_if_others_wait() -> None:

@@ -20,6 +20,8 @@ from tests.service.translating import OPTIONS, TEXTS, outcomes
 class Missing:
     """A model that cannot be loaded."""
 
+    loaded = None
+
     @asynccontextmanager
     async def lease(self, timeout: float) -> AsyncIterator[ServedModel]:
         raise ModelUnavailableError("it cannot be loaded", timeout)
@@ -34,7 +36,7 @@ def test_sentences_are_not_counted_as_rejected_if_the_second_model_fails_to_load
     search = searcher.search
 
     async def one_by_one(
-        work: Sequence[Work], deadline: float, _: float
+        work: Sequence[Work], deadline: float, *further: object
     ) -> AsyncIterator[dict[int, Found]]:
         for at, one in enumerate(work):
             async for found in search([one], deadline):

@@ -7,11 +7,13 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 
 from service.engine.config import EngineConfig
 from service.engine.scheduler import Schedule
+from service.engine.types import DecodingSequence
 from service.errors import QueueFullError
 from service.models.bundle import load
 from service.models.loading import ModelOptions, ServedModel, start_model
@@ -199,15 +201,59 @@ def test_an_unexpected_error_leaves_no_search_on_a_model_that_is_given_back(
     asyncio.run(run())
 
 
-def test_a_finished_translation_is_not_refused_at_the_end(
-    models: ModelSet, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_: float) -> None:
-        raise QueueFullError("it would take too long", 1.0)
+def refuse(*_: object) -> None:
+    raise QueueFullError("it would take too long", 1.0)
 
-    monkeypatch.setattr(models.models[1].engine, "check_deadline", refuse)
+
+def overload(model: ServedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a model refuse all requests, wherever it checks."""
+    for check in ("check_deadline", "_check_room", "_check_time"):
+        monkeypatch.setattr(model.engine, check, refuse)
+    monkeypatch.setattr(model.translator._backlog, "_seconds_for", lambda _: 100.0)
+    monkeypatch.setattr("service.translation.translator.EFFORT_ON_LOOP", 0)
+
+
+def test_a_second_half_is_not_refused(models: ModelSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = models.models
+    submit = first.engine.submit
+
+    def submit_then_others_come(*given: Any) -> list[DecodingSequence]:
+        overload(second, monkeypatch)
+        return submit(*given)
+
+    monkeypatch.setattr(first.engine, "submit", submit_then_others_come)
+    monkeypatch.setattr(Lookahead, "translate", AsyncMock())
     [found] = asyncio.run(models.translate([TEXT], "de", "nl", TranslationOptions(), 60))
     assert len(found.sentences) == 12
+
+
+def test_a_sentence_that_is_translated_early_is_not_refused(
+    models: ModelSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, reported = models.models[1], list[int]()
+    overload(model, monkeypatch)
+
+    async def run() -> None:
+        [direction, *_] = model.bundle.manifest.directions
+        deadline = model.engine.clock() + 60
+        ahead = Lookahead(model.translator, direction, TranslationOptions(), deadline)
+        results = [SentenceResult(0, segment, sentence("eins", "one")) for segment in range(2)]
+        await ahead.translate(results, lambda result, _: reported.append(result.segment))
+
+    asyncio.run(run())
+    assert sorted(reported) == [0, 1]
+
+
+def test_a_request_is_refused_at_once_if_its_second_half_would_come_too_late(
+    models: ModelSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = models.models
+    submit = Mock()
+    monkeypatch.setattr(second.engine, "check_deadline", refuse)
+    monkeypatch.setattr(first.engine, "submit", submit)
+    with pytest.raises(QueueFullError, match="it would take too long"):
+        asyncio.run(models.translate([TEXT], "de", "nl", TranslationOptions(), 60))
+    submit.assert_not_called()
 
 
 def test_a_cancelled_request_leaves_no_work_behind(models: ModelSet) -> None:

@@ -119,7 +119,7 @@ def test_a_hanging_engine_does_not_delay_the_deadline(
 
 
 class Crowded(ScriptedEngine):
-    """Has room for the first search only, and time for no other."""
+    """Has room for the first request only."""
 
     def submit(
         self,
@@ -128,14 +128,14 @@ class Crowded(ScriptedEngine):
         seconds_after: float,
         is_further: bool,
     ) -> list[DecodingSequence]:
-        if self.asked:
-            raise QueueFullError("no room" if is_further else "no time")
+        if self.asked and not is_further:
+            raise QueueFullError("no room")
         return super().submit(items, deadline, seconds_after, is_further)
 
 
-def test_what_was_found_is_kept_if_there_is_no_room_to_search_again() -> None:
+def test_a_search_is_repeated_although_the_queue_is_full() -> None:
     seeker = Searcher(Crowded(LOOP, GOOD), SentenceCache(0))  # type: ignore[arg-type]
-    assert search(seeker, tuple(echo_source(3)), 10)[0] == Found([LOOP])
+    assert search(seeker, tuple(echo_source(3)), 10)[0] == Found([GOOD], is_repeated=True)
 
 
 class HalfDone(ScriptedEngine):

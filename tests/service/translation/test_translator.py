@@ -137,22 +137,21 @@ def test_a_sentence_whose_source_is_copied_says_why(
     assert found.sentences[0].problem == problem
 
 
-def test_a_sentence_is_copied_if_there_is_no_room_to_translate_it_again(
+def test_a_sentence_is_translated_again_although_the_queue_is_full(
     models: ModelSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = models.models[0].engine
-    submit = engine.submit
+    num_checks = 0
 
-    def crowded(items: Any, deadline: float, seconds_after: float, is_further: bool) -> Any:
-        if is_further:
+    def full_from_now_on(*_: object) -> None:
+        nonlocal num_checks
+        num_checks += 1
+        if num_checks > 1:
             raise QueueFullError("no room")
-        return submit(items, deadline, seconds_after, is_further)
 
-    monkeypatch.setattr(engine, "submit", crowded)
+    monkeypatch.setattr(models.models[0].engine, "_check_room", full_from_now_on)
     text = "{a} {b} {c} {d} {e} {f} Hund."
     [found] = asyncio.run(models.translate([text], "de", "en", OPTIONS, 60))
-    assert (found.text, found.sentences[0].recovery) == (text, "copied")
-    assert found.sentences[0].problem.endswith(": the queue had no room for another attempt")
+    assert (found.sentences[0].recovery, num_checks) == ("pieces", 1)
 
 
 def test_another_attempt_is_prepared_and_read_on_a_thread(
