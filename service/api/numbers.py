@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import BeforeValidator
 from pydantic_core import PydanticKnownError
 
-_JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_JSON_NUMBER = re.compile(r"-?+(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+")
 
 
 def _validator(kind: Literal["int", "float"]) -> BeforeValidator:

@@ -14,7 +14,6 @@ import numpy as np
 
 from service.engine.stalls import StallDetector
 from service.engine.types import Floats
-from service.errors import TextTooLongError, quoted
 from service.models.bundle import MAX_LENGTH, SpecialTokens
 from service.text.sentence import Sentence
 from service.text.tokenizer import Tokenizers
@@ -108,7 +107,6 @@ class Aligner:
 
         Raises:
             DeadlineExceededError: the deadline passed before the last sentence was aligned.
-            TextTooLongError: an alignment is wanted and would be too large.
         """
         to_align = [sentence for sentence in translated if wanted or sentence.sentence.tags]
         pairs = [(sentence.sentence, text) for sentence in to_align for text in sentence.targets]
@@ -116,7 +114,7 @@ class Aligner:
         alignments: list[Alignment] = []
         while len(alignments) < len(pairs):
             # the executor's queue is first in, first out: the next turn follows those of other requests
-            turn = partial(self._turn, pairs, len(alignments), around, wanted)
+            turn = partial(self._turn, pairs, len(alignments), around)
             newly_aligned, cost, seconds = await self._run(turn, deadline)
             alignments += newly_aligned
             promise.left -= cost
@@ -132,7 +130,7 @@ class Aligner:
     def measure(self, sentence: TranslatedSentence, around: Around) -> None:
         """Align a sentence on the calling thread, for a first measurement of the time this takes."""
         pairs = [(sentence.sentence, text) for text in sentence.targets]
-        _, cost, seconds = self._turn(pairs, 0, around, True, lambda: None)
+        _, cost, seconds = self._turn(pairs, 0, around, lambda: None)
         self.backlog.measured(cost, seconds)
 
     def _turn(
@@ -140,52 +138,38 @@ class Aligner:
         pairs: Sequence[tuple[Sentence, str]],
         first: int,
         around: Around,
-        wanted: bool,
         check: Check,
     ) -> tuple[list[Alignment], int, float]:
         """Align pairs, from the one at index `first`, until the turn is over or no pair is left.
 
         Returns:
             the alignments, their cost, and the duration in seconds.
-
-        Raises:
-            TextTooLongError: an alignment is wanted and would be too large.
         """
         started, cost, alignments = time.perf_counter(), 0, []
         for index in range(first, len(pairs)):
             check()
             sentence, text = pairs[index]
-            alignments.append(self._alignment(sentence, text, around, wanted))
+            alignments.append(self._alignment(sentence, text, around))
             cost += cost_of(sentence.text, text)
             if time.perf_counter() - started >= TURN_SECONDS:
                 break
         return alignments, cost, time.perf_counter() - started
 
-    def _alignment(
-        self, sentence: Sentence, target: str, around: Around, wanted: bool
-    ) -> Alignment:
+    def _alignment(self, sentence: Sentence, target: str, around: Around) -> Alignment:
         """Return the alignment of a sentence with one of its translations.
 
-        If it is too large and not wanted itself, words are merged.
-
-        Raises:
-            TextTooLongError: it is wanted and would be too large. The limits of tokens do not exclude this,
-                because some vocabularies encode many unknown characters as one token.
+        If it would be too large, words are merged, and it counts as a guess. The limits of tokens do not
+        exclude this, because some vocabularies encode many unknown characters as one token.
         """
         source = sentence.text
         words = len(word_spans(source)) * len(word_spans(target))
         is_too_large = words > MAX_WORD_PAIRS
-        if is_too_large and wanted:
-            raise TextTooLongError(
-                f"Invalid request: a sentence has {words} pairs of words to align, the limit is "
-                f"{MAX_WORD_PAIRS}: {quoted(sentence.as_written)}"
-            )
         max_words = math.isqrt(MAX_WORD_PAIRS) if is_too_large else None
         end = self.special.source_end
         source_ids, source_pieces = self.tokenizers.source.encode_with_spans(source)
         target_ids, target_pieces = self.tokenizers.target.encode_with_spans(target)
         weights = self.attended([*around[0], *source_ids, *end], target_ids, around)
-        is_guess = weights is None
+        is_guess = weights is None or is_too_large
         if weights is None:  # tags can be placed all the same
             weights = _in_order(len(target_ids), len(source_ids))
         wholes = sentence.wholes(target)

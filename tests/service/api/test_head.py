@@ -318,3 +318,8 @@ def test_only_addresses_of_translations_may_be_long(path: str) -> None:
         else:
             with pytest.raises(ProtocolError, match="4097 bytes, the limit for this path is 4096"):
                 Head(raw)
+
+
+def test_cookies_are_left_out() -> None:
+    head = Head(HEAD + b'COOKIE: a="' + rb"\"" * 100 + b'"\r\nAccept: */*\r\n\r\n')
+    assert head.headers == [(b"host", b"here"), (b"accept", b"*/*")]
