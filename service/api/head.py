@@ -133,7 +133,7 @@ class Head:
     def on_header(self, name: bytes, value: bytes) -> None:
         """Add a field, unless it is a cookie; called by the parser.
 
-        Nothing needs cookies, but FastAPI reads them, before Python 3.11.10 in quadratic time (CVE-2024-7592).
+        Nothing needs cookies, but FastAPI reads them, and Python below 3.11.10 slowly (CVE-2024-7592).
         """
         if (lower := name.lower()) != b"cookie":
             self.headers.append((lower, value.rstrip(b" \t")))
