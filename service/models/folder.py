@@ -1,7 +1,6 @@
 """The models of a folder, which are found by their manifests and loaded on demand."""
 
 import logging
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -50,7 +49,7 @@ class ModelFolder:
         pooled = []
         found = find_bundles(self.path, self._observer)
         for folder in known.keys() - {bundle.folder for bundle in found}:
-            if known[folder].loaded and (folder / MANIFEST).exists():
+            if known[folder].loaded and _has_manifest(folder):
                 describe(folder)  # raises the error for which it was left out
         for bundle in found:
             model = known.get(bundle.folder)
@@ -109,7 +108,7 @@ def find_bundles(folder: Path, observer: Observer) -> list[Bundle]:
         raise unreadable(folder, error) from None
     bundles = []
     for subfolder in subfolders:
-        if not os.path.exists(subfolder / MANIFEST):
+        if not _has_manifest(subfolder):
             continue
         try:
             bundles.append(describe(subfolder))
@@ -119,3 +118,14 @@ def find_bundles(folder: Path, observer: Observer) -> list[Bundle]:
     if not bundles:
         raise BundleError(f" has no subfolder with the {MANIFEST} of a bundle", folder)
     return bundles
+
+
+def _has_manifest(folder: Path) -> bool:
+    """Check whether a folder has a manifest, even if that cannot be read."""
+    try:
+        (folder / MANIFEST).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        pass
+    return True

@@ -78,10 +78,10 @@ class ModelPool:
             elif model.refusal:
                 future.set_exception(self._error_for(model))
             else:
-                model.waiting.append(future)
-                if len(model.waiting) == 1 and not model.is_leaving:
+                if not model.waiting and not model.is_leaving:
                     self._queue.append(model)
                     self._changed.notify_all()
+                model.waiting.append(future)
         return future
 
     def give_back(self, model: PooledModel, future: "Future[ServedModel]") -> None:
@@ -325,20 +325,21 @@ class ModelPool:
                 return
             loaded, model.loaded = model.loaded, None
             self._loaded.discard(model)
-        if loaded is not None:
-            try:
+        try:
+            if loaded is not None:
                 self._close(loaded, model.bundle.manifest.name)
-            except BaseException:
-                logger.exception("%s was not closed as it should be", model.bundle.manifest.name)
-            del loaded
-            gc.collect()
-            trim()
-            logger.info("unloaded %s: %s", model.bundle.manifest.name, reason)
-            self._observer.on_unloaded(reason)
-        with self._changed:
-            model.is_leaving = False
-            if model.waiting:
-                self._queue.append(model)
+                del loaded
+                gc.collect()
+                trim()
+                logger.info("unloaded %s: %s", model.bundle.manifest.name, reason)
+                self._observer.on_unloaded(reason)
+        except BaseException:
+            logger.exception("%s was not unloaded as it should be", model.bundle.manifest.name)
+        finally:
+            with self._changed:
+                model.is_leaving = False
+                if model.waiting:
+                    self._queue.append(model)
 
     def _close(self, loaded: ServedModel, name: str) -> None:
         """Close a model and note if one of its threads hangs."""

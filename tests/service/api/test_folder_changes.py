@@ -196,6 +196,17 @@ def test_a_model_that_may_be_tried_again_is_ready_and_still_says_why_it_failed(
         assert states(client) == {"fr": "loaded"}
 
 
+def test_a_manifest_that_cannot_be_reached_is_told(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    loop = folder / "loop"
+    loop.mkdir()
+    (loop / "manifest.json").symlink_to("manifest.json")
+    with started(settings_of(folder)) as client:
+        assert set(states(client)) == set(CODES)
+    assert "a bundle is left out: " in caplog.text
+
+
 def test_a_folder_without_bundles_ends_startup(tmp_path: Path) -> None:
     reasons: list[str] = []
     with TestClient(create_app(settings_of(tmp_path), reasons.append)):

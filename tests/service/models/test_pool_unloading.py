@@ -60,6 +60,21 @@ def test_a_removed_model_in_use_does_not_delay_others(machine: Machine, pooled: 
     wait_until(lambda: machine.loaded == ["b"])
 
 
+def test_a_model_can_be_loaded_again_after_an_error_while_it_was_unloaded(
+    machine: Machine, pooled: Pooled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> None:
+        monkeypatch.undo()
+        raise MemoryError
+
+    _, [model] = pooled(["a"], idle_seconds=60)
+    asyncio.run(use(model))
+    monkeypatch.setattr("service.models.pool.trim", fail)
+    machine.now = 120
+    wait_until(lambda: machine.loaded == [])
+    assert asyncio.run(use(model)) == "a"
+
+
 def test_one_can_wait_until_a_removed_model_is_unloaded(machine: Machine, pooled: Pooled) -> None:
     pool, [model] = pooled(["a"])
 
