@@ -98,9 +98,8 @@ def answer(
 
     `Retry-After` is given with 429 and 503: `retry_after` seconds, rounded up, at least 1.
     """
-    readable = message.encode(
-        errors="backslashreplace"
-    ).decode()  # it may quote an unpaired surrogate
+    # it may quote an unpaired surrogate
+    readable = message.encode(errors="backslashreplace").decode()
     response = ErrorAnswer(dialect_of(path).error(readable, code), status, code)
     if status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE):
         response.headers["Retry-After"] = str(max(1, math.ceil(retry_after or 1)))
