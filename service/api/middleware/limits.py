@@ -79,6 +79,7 @@ class BodyLimit:
                 await client.wait_for_turn()
                 refusal = _client_left(body) if client.has_left else None
             if refusal:
+                self._drop(body)
                 await _refuse(refusal, scope, receive, send)
                 return
 
@@ -89,14 +90,18 @@ class BodyLimit:
 
             async def send_and_release(message: Message) -> None:
                 if message["type"] == "http.response.start":  # no route reads its body later
-                    self._release(body)
-                    body.give()
+                    self._drop(body)
                 await send(message)
 
             scope[_RELEASE] = lambda: self._release(body)
             await self.app(scope, replay, send_and_release)
         finally:
             self._release(body)
+
+    def _drop(self, body: "_Body") -> None:
+        """Keep nothing of a body while its answer is sent, which may wait for the client to read."""
+        self._release(body)
+        body.give()
 
     def _release(self, body: "_Body") -> int:
         """Count a body no longer; return how many bytes of it were counted."""
@@ -168,7 +173,9 @@ class BodyLimit:
             if excess <= 0:
                 break
             excess -= self._release(body)
-            self._arriving.pop(body).reschedule(now)
+            limit = self._arriving.pop(body)
+            if not limit.expired():  # its task may be about to end
+                limit.reschedule(now)
 
 
 def release(scope: Scope) -> None:

@@ -145,6 +145,46 @@ def test_bodies_that_stand_still_make_room_for_others(monkeypatch: pytest.Monkey
     asyncio.run(run())
 
 
+def test_room_is_made_in_the_turn_in_which_the_time_of_another_body_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "SAFE_SECONDS", 0.0)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def run() -> None:
+        limited = limits.BodyLimit(app, 50_000, total=50_000)
+        slow = asyncio.create_task(ask(limited, {}, 40_000, complete=False))
+        await until(lambda: limited.held == 20_000)
+        [limit] = limited._arriving.values()
+        limit._on_timeout()  # type: ignore[attr-defined]
+        assert (await ask(limited, {}, 40_000))[0] == 200
+        assert (await slow)[0] == 408
+        assert limited.held == 0
+
+    asyncio.run(run())
+
+
+def test_a_body_that_is_refused_no_longer_counts_while_its_answer_is_sent() -> None:
+    held: list[int] = []
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b"a" * 40_000, "more_body": True}
+
+    async def send(message: Message) -> None:
+        held.append(limited.held)
+
+    async def unused(scope: Scope, receive: Receive, send: Send) -> None:
+        raise AssertionError("it was called")
+
+    limited = limits.BodyLimit(unused, 50_000)
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": [], "query_string": b""}
+    asyncio.run(limited(scope, receive, send))
+    assert held == [0, 0]
+
+
 @pytest.mark.parametrize("leaves", [False, True])
 def test_a_complete_body_that_waits_for_its_turn_is_not_slow(
     monkeypatch: pytest.MonkeyPatch, leaves: bool
