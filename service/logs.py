@@ -138,7 +138,7 @@ class LogWriter(logging.Handler):
     def _write_on(self) -> None:
         is_open = True
         while is_open:
-            # too little memory for some lines, for example, must not end the thread
+            # too little memory for some lines, or a full disk, must not end the thread
             with suppress(Exception):
                 is_open = self._write_next()
 
@@ -166,7 +166,7 @@ class LogWriter(logging.Handler):
 
     def _loss_warning(self, num_lost: int) -> Iterator[str]:
         if num_lost:
-            message = "%d lines of this log are lost: it was not read"
+            message = "%d lines of this log are lost: they could not be written"
             record = logger.makeRecord(
                 logger.name, logging.WARNING, __file__, 0, message, (num_lost,), None
             )
@@ -180,8 +180,6 @@ class LogWriter(logging.Handler):
                 data = data[os.write(self._file, data) :]
             except BlockingIOError:  # a process that shares the file has made it non-blocking
                 select.select([], [self._file], [])
-            except OSError:  # the reader has gone, and there is nowhere to report it
-                return
 
 
 def configure(level: str, form: str) -> None:

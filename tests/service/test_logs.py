@@ -143,6 +143,24 @@ def test_lines_follow_those_that_could_not_be_written(
     assert b"1 lines of this log are lost" in found
 
 
+def test_lines_that_nobody_can_read_are_counted(pipe: tuple[int, int]) -> None:
+    reading, writing = os.pipe()
+    os.close(pipe[0])
+    logs.configure("info", "text")
+    [writer] = [one for one in logging.getLogger().handlers if isinstance(one, logs.LogWriter)]
+    for number in range(3):
+        logging.getLogger("service.test").info("line %d", number)
+        flush()
+        if number == 1:
+            writer._file = writing
+    os.close(pipe[1])
+    os.close(writing)
+    with open(reading, "rb") as stream:
+        found = stream.read()
+    assert b"line 2" in found
+    assert b"2 lines of this log are lost: they could not be written" in found
+
+
 def test_a_closed_pipe_is_ignored(pipe: tuple[int, int]) -> None:
     reading, writing = pipe
     os.close(reading)
