@@ -162,9 +162,9 @@ async def _failure_to_load(loading: "asyncio.Future[None]") -> str | None:
     """Wait until the next check; return why the models could not be loaded, or None."""
     if loading.done():
         await asyncio.sleep(WATCH_SECONDS)
-        return None
-    done, _ = await asyncio.wait([loading], timeout=WATCH_SECONDS)
-    error = loading.exception() if done else None
+    else:
+        await asyncio.wait([loading], timeout=WATCH_SECONDS)
+    error = loading.exception() if loading.done() else None
     return None if error is None else reason(error)
 
 

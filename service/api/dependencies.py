@@ -15,7 +15,7 @@ from starlette.responses import Response
 from service.api import client_state
 from service.api.access import Gate
 from service.api.client_state import ClientState
-from service.errors import ClientLeftError, TextTooLongError
+from service.errors import ClientLeftError, NotReadyError, TextTooLongError
 from service.metrics import Metrics
 from service.models.model_set import ModelSet
 from service.models.model_store import ModelStore
@@ -114,12 +114,14 @@ class Services:
 
     @property
     def models(self) -> ModelSet:
-        """The current models.
+        """The current models, for a request that began when the service was ready: it may be stopping since.
 
         Raises:
-            NotReadyError: the models are still being loaded, or the service is stopping.
+            NotReadyError: the service has stopped.
         """
-        return self.store.get()
+        if (models := self.store.current) is None:
+            raise NotReadyError("the service has stopped")
+        return models
 
 
 def services(request: Request) -> Services:
@@ -145,7 +147,7 @@ async def _models(request: Request) -> ModelSet:
     Raises:
         NotReadyError: the models are still being loaded, or the service is stopping.
     """
-    return (await _services(request)).models
+    return (await _services(request)).store.get()
 
 
 class PlainRoute(APIRoute):

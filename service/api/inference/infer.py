@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from pydantic import BaseModel, BeforeValidator, Field
 
-from service.api.dependencies import seconds_left, services, unless_client_leaves
+from service.api.dependencies import Services, seconds_left, services, unless_client_leaves
 from service.api.errors import TRANSLATION_ERRORS, shortened
 from service.api.fields import Code, Id, TextList, few_texts
 from service.api.inference.metadata import ONE, ModelName, ModelVersion, check_version, find
@@ -123,7 +123,7 @@ async def infer(name: ModelName, request: Request) -> Response:
     body, binary = await _read_request(request)
     texts = body.inputs[0].texts(binary)
     translations = await unless_client_leaves(
-        request, _translations(request, name, texts, body.parameters.model_extra or {})
+        request, _translations(request, service, name, texts, body.parameters.model_extra or {})
     )
     return _answer(name, body, translations)
 
@@ -177,10 +177,9 @@ def _scalars(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _translations(
-    request: Request, name: str, texts: list[Any], parameters: dict[str, Any]
+    request: Request, service: Services, name: str, texts: list[Any], parameters: dict[str, Any]
 ) -> list[Translation]:
     """Return the translations of the texts by the model `name`."""
-    service = services(request)
     models = find(service.models, name)
     for unsupported in sorted(_UNSUPPORTED & parameters.keys()):
         raise InvalidRequestError(f"Invalid request: {unsupported} parameter is not supported here")

@@ -1,12 +1,16 @@
 """Health checks, readiness and metrics in every state of the engine."""
 
+import asyncio
 import re
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
-from service import metrics
+from service import app, metrics
+from service.api.dependencies import Services
 from service.app import create_app
+from service.errors import BundleError
 from service.settings import Settings
 
 
@@ -52,6 +56,47 @@ def test_once_the_stop_is_announced_the_service_is_live_but_not_ready(
     for path in ("/health", "/health/ready", "/v2/health/ready"):
         assert fresh_client.get(path).status_code == 503, path
     assert fresh_client.post("/translate", json={"q": "Hund", "source": "de"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/translate", {"q": "Hund", "source": "de", "target": "en"}),
+        ("/v2/translate", {"text": ["Hund"], "target_lang": "EN"}),
+        (
+            "/v2/models/tiny/infer",
+            {
+                "parameters": {"source": "de", "target": "en"},
+                "inputs": [{"name": "text", "shape": [1], "datatype": "BYTES", "data": ["Hund"]}],
+            },
+        ),
+    ],
+)
+def test_a_request_that_began_before_new_ones_are_refused_is_answered(
+    fresh_client: TestClient, path: str, body: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services: Services = fresh_client.app.state.services  # type: ignore[attr-defined]
+    enter = services.gate.enter
+
+    def enter_and_refuse(*arguments: Any) -> None:  # as if its body had waited for the parser
+        enter(*arguments)
+        services.store.refuse_new()
+
+    monkeypatch.setattr(services.gate, "enter", enter_and_refuse)
+    assert [fresh_client.post(path, json=body).status_code for _ in range(2)] == [200, 503]
+
+
+def test_the_reason_of_a_failed_start_is_told_at_each_check(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(app, "WATCH_SECONDS", 0.0)
+
+    async def run() -> list[str | None]:
+        loading = asyncio.get_running_loop().create_future()
+        loading.set_exception(BundleError("the disk is broken"))
+        return [await app._failure_to_load(loading) for _ in range(2)]
+
+    assert asyncio.run(run()) == ["the disk is broken"] * 2
 
 
 def _value(text: str, series: str) -> float:
