@@ -60,7 +60,9 @@ class Connection(asyncio.Protocol):
         self._buffer = bytearray()  # received, but not processed
         self._is_reading, self._is_advancing = True, False
         self._held: Head | None = None  # of a request that waits in line
-        self._is_in_line = self._is_next = self._is_pipelined = self._is_probe = False
+        self._is_in_line = self._is_next = self._is_pipelined = False
+        self.is_probe = False
+        """Whether the path of the last request, as it was sent, is that of a health check or of metrics."""
         self._seconds_in_line = 0.0
         self._has_client_ended = False  # a half-close: requests received before it are answered
         self._timer: asyncio.TimerHandle | None = None  # for what _waits_for says
@@ -74,7 +76,7 @@ class Connection(asyncio.Protocol):
         A pipelined request counts if its whole body has been read ahead, and is not in chunks.
         """
         exchange, head = self.exchange, self._held
-        if self._is_probe:
+        if self.is_probe:
             return False
         if exchange is not None and exchange.is_received and not exchange.is_answered:
             return True
@@ -154,7 +156,6 @@ class Connection(asyncio.Protocol):
 
     def answered(self) -> None:
         """Continue after an answer; the rest of its request is read for a while, so that it arrives."""
-        self.transport.begin_answer()
         self.server_state.total_requests += 1
         self._stop_clock()
         if self.exchange is not None and self.exchange.is_last:
@@ -202,17 +203,21 @@ class Connection(asyncio.Protocol):
         """Process the received bytes as far as possible, then set the timer and reading accordingly."""
         self._is_advancing = True
         try:
-            while not self.transport.is_closing() and self._advance():
-                pass
-        except ProtocolError as error:
-            self._refuse(error.status, error.message, error.code)
+            try:
+                while not self.transport.is_closing() and self._advance():
+                    pass
+            except ProtocolError as error:
+                self._refuse(error.status, error.message, error.code)
+            if self._has_client_ended and not (self._is_in_line or self.transport.is_closing()):
+                self._close_if_all_is_answered()
+            self.all.changed(self)
+            self._watch()
+            self.read_on()
+        except Exception:  # it may have no timer now, and would count as busy for ever
+            self.transport.abort()
+            raise
         finally:
             self._is_advancing = False
-        if self._has_client_ended and not (self._is_in_line or self.transport.is_closing()):
-            self._close_if_all_is_answered()
-        self.all.changed(self)
-        self._watch()
-        self.read_on()
 
     def _advance(self) -> bool:
         """Process a head or a piece of a body; return whether more can be processed at once.
@@ -238,6 +243,8 @@ class Connection(asyncio.Protocol):
             if not exchange.is_received:
                 return False
             self.transport.stop_lingering()
+            if not exchange.has_started:
+                self.all.check(self)
         if not exchange.is_answered:
             return False
         self.exchange = None
@@ -247,13 +254,14 @@ class Connection(asyncio.Protocol):
     def _may_begin(self, head: Head) -> bool:
         """Return whether a request begins now; otherwise, `go_on` is called when it is its turn."""
         path, _, _ = head.target.partition(b"?")
-        self._is_probe = is_probe(path.decode("latin-1"))
-        line = self.all.probes if self._is_probe else self.all.others
-        if not self._is_pipelined and (head.has_body or line.may_begin(self.loop)):
+        self.is_probe = is_probe(path.decode("latin-1"))
+        if not self._is_pipelined and (
+            head.has_body or self.all.line_of(self).may_begin(self.loop)
+        ):
             return True  # a request with a body waits after it, see `BodyLimit`
-        if self.all.are_busy(self) and not self._is_probe:
-            return True  # to be refused
-        line.wait(self)
+        if self.all.are_too_busy_for(self):
+            return True  # to be refused when it is complete
+        self.all.line_of(self).wait(self)
         return False
 
     def _begin(self, head: Head) -> None:
@@ -261,9 +269,7 @@ class Connection(asyncio.Protocol):
         scope = {**self._base, **scope_of(head), "state": self.app_state.copy()}
         self.exchange = exchange = Exchange(self, head, scope, self._seconds_in_line)
         self._seconds_in_line = 0.0
-        refusal = self.all.refusal(self, scope["path"])
-        if self.early_refusal is not None:
-            refusal = self.early_refusal.refusal(scope, refusal)
+        refusal = self.early_refusal and self.early_refusal.refusal(scope)
         if refusal and self.writable.is_set():
             exchange.answer(refusal)
             return
@@ -291,7 +297,7 @@ class Connection(asyncio.Protocol):
             self.transport.write(start_of(status, fields) + bytes(response.body) * has_body)
         if exchange is not None:  # wakes a task that waits for more of the request
             exchange.cut()
-        if self._has_client_ended:
+        if self._has_client_ended or (exchange is not None and exchange.is_received):
             self.exchange = None
             self.transport.close()
         else:

@@ -2,7 +2,7 @@
 
 At the limit, of the connections that are not busy, the one that has been silent for longest is closed to make
 room for a new one. A few connections are reserved for health checks: while all others are busy, these refuse
-other requests.
+other requests, once they are complete.
 """
 
 import logging
@@ -12,8 +12,7 @@ from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from service.api.dialects import is_probe
-from service.api.errors import ErrorAnswer, answer
+from service.api.head import ProtocolError
 from service.api.line import Line
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ class Connections:
         self.busy_limit = limit - min(RESERVED, limit // 4)
         self.are_winding_down = False
         """Whether each connection is closed after its next answer, whose head says so."""
-        self.probes, self.others = Line(), Line()
+        self.probes, self.others = Line(are_cheap=True), Line()
         """Lines of requests to begin; probes have their own, so that others do not keep them waiting."""
         self.num_closed = 0
         """Connections that were closed or refused because of the limit."""
@@ -70,6 +69,10 @@ class Connections:
         self._idle.pop(connection, None)
         self.leave_line(connection)
 
+    def line_of(self, connection: "Connection") -> Line:
+        """Return the line in which a connection's request waits until it may begin."""
+        return self.probes if connection.is_probe else self.others
+
     def leave_line(self, connection: "Connection") -> None:
         """Let a connection wait in no line."""
         for line in (self.probes, self.others):
@@ -88,22 +91,21 @@ class Connections:
         elif connection in self._open:
             self._idle.setdefault(connection)
 
-    def are_busy(self, connection: "Connection") -> bool:
-        """Whether so many connections besides this one are busy that only probes are answered."""
-        return self._num_busy_besides(connection) >= self.busy_limit
+    def are_too_busy_for(self, connection: "Connection") -> bool:
+        """Whether so many connections besides this one are busy that its request is not answered."""
+        return not connection.is_probe and self._num_busy_besides(connection) >= self.busy_limit
 
-    def refusal(self, connection: "Connection", path: str) -> ErrorAnswer | None:
-        """Return the answer that refuses a request for being one too many, or None."""
-        if not self.are_busy(connection) or is_probe(path):
-            return None
-        self._count()
-        num_busy = self._num_busy_besides(connection)
-        message = f"Slowdown: {num_busy} connections are busy, the limit is {self.busy_limit}"
-        response = answer(
-            HTTPStatus.SERVICE_UNAVAILABLE, message, "too_many_connections", path=path
-        )
-        response.headers["connection"] = "close"
-        return response
+    def check(self, connection: "Connection") -> None:
+        """Check that a complete request, which makes its connection busy, is not one too many.
+
+        Raises:
+            ProtocolError: it is.
+        """
+        if self.are_too_busy_for(connection):
+            self._count()
+            num_busy = self._num_busy_besides(connection)
+            message = f"Slowdown: {num_busy} connections are busy, the limit is {self.busy_limit}"
+            raise ProtocolError(HTTPStatus.SERVICE_UNAVAILABLE, message, "too_many_connections")
 
     def _num_busy_besides(self, connection: "Connection") -> int:
         return len(self._open) - len(self._idle) - (connection not in self._idle)

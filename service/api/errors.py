@@ -1,6 +1,5 @@
 """The HTTP status of each error, and the answers for errors."""
 
-import logging
 import math
 from http import HTTPMethod, HTTPStatus
 from typing import Annotated, Any
@@ -16,8 +15,6 @@ from starlette.types import Receive, Scope, Send
 from service import errors
 from service.api.dialects import dialect_of
 from service.api.validation import describe
-
-logger = logging.getLogger(__name__)
 
 ERROR_CODE = "error_code"
 """The key in a request's scope for the code of its first error, which is logged and counted."""
@@ -157,8 +154,8 @@ def install(app: FastAPI) -> None:
         return response
 
     @app.exception_handler(Exception)
-    async def of_a_bug(request: Request, error: Exception) -> ErrorAnswer:
-        logger.error("unexpected error", exc_info=error)
+    async def of_a_bug(request: Request, _: Exception) -> ErrorAnswer:
+        # starlette raises the exception again after the answer, and the server logs it
         return internal_error(request.scope)
 
 

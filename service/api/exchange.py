@@ -103,7 +103,7 @@ class Exchange:
         except asyncio.CancelledError:
             pass
         except Exception as error:
-            logger.error("a request was not answered", exc_info=error)
+            logger.error("unexpected error", exc_info=error)
             if not self.has_started:
                 await self._fail()
         finally:
@@ -126,7 +126,8 @@ class Exchange:
         return {"type": "http.request", "body": body, "more_body": not self.is_received}
 
     async def _wait_in_line(self, client: ClientState) -> float:
-        return await self.connection.all.others.turn(client.when_left)
+        line = self.connection.all.line_of(self.connection)
+        return await line.turn(client.when_left)
 
     async def send(self, message: Message) -> None:
         """Write a part of the answer; this is ASGI's `send`.
@@ -149,6 +150,7 @@ class Exchange:
 
     def _begin(self, status: int, fields: list[Field]) -> None:
         """Build the head, which determines how the body is delimited (RFC 9112, section 6.3)."""
+        self.connection.transport.begin_answer()
         self.is_last |= self.connection.all.are_winding_down
         given_fields = {name.lower(): value for name, value in fields}
         self._remaining, self._is_chunked = None, False

@@ -35,7 +35,7 @@ _ABSOLUTE = re.compile(rb"https?://([^/?]*+)", re.IGNORECASE)
 
 
 class ProtocolError(Exception):
-    """The received bytes are not valid HTTP/1.1, or exceed a limit."""
+    """The received bytes are not valid HTTP/1.1, or exceed a limit, as may the number of connections."""
 
     def __init__(self, status: HTTPStatus, message: str, code: str) -> None:
         """Describe the answer that the client gets."""

@@ -12,7 +12,7 @@ BEGUN_PER_TURN, LEAST_PER_TURN = 16, 2
 TURN_SECONDS = 0.02
 """Duration of a turn beyond which fewer requests begin in the next one."""
 ACCEPTING_TURNS = 8
-"""Of so many turns in a row that accept connections, one also begins a request."""
+"""Of so many turns in a row that accept connections, one also begins a request that is not cheap."""
 
 
 class InLine(Protocol):
@@ -42,9 +42,17 @@ class _Waiter:
 class Line:
     """Requests that wait for the turn of the event loop in which they begin."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Begin with an empty line; `clock` returns seconds."""
-        self._clock = clock
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, are_cheap: bool = False
+    ) -> None:
+        """Begin with an empty line.
+
+        Args:
+            clock: returns seconds.
+            are_cheap: whether the requests take less than a millisecond, so that turns do not take long for
+                them.
+        """
+        self._clock, self._are_cheap = clock, are_cheap
         self._most = BEGUN_PER_TURN
         self._waiting: dict[InLine, float] = {}  # since when, the first one first
         self._num_begun = 0  # in this turn
@@ -94,6 +102,8 @@ class Line:
 
     @property
     def _per_turn(self) -> int:
+        if self._are_cheap:
+            return LEAST_PER_TURN if self._has_accepted else BEGUN_PER_TURN
         if self._has_accepted:
             return int(self._turns_accepting % ACCEPTING_TURNS == 0)
         return self._most

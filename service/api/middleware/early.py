@@ -11,7 +11,7 @@ from starlette.types import Scope
 from service.api.errors import ErrorAnswer, identifying
 from service.api.middleware.admission import CHECKED, Admission
 from service.api.middleware.context import AccessLog, identity_of
-from service.api.middleware.shortcut import PATHS, is_plain
+from service.api.middleware.shortcut import is_plain
 from service.logs import request_id
 
 
@@ -22,21 +22,17 @@ class EarlyRefusal:
         """Refuse as `admission` decides, and record refusals in `access_log`."""
         self.admission, self.access_log = admission, access_log
 
-    def refusal(self, scope: Scope, given: ErrorAnswer | None = None) -> ErrorAnswer | None:
-        """Return the answer that refuses a request, or None if the application must answer.
-
-        `given` refuses it for another reason; otherwise, only plain translations are refused here.
-        """
+    def refusal(self, scope: Scope) -> ErrorAnswer | None:
+        """Return the answer that refuses a plain translation; None if the application must answer."""
+        if not is_plain(scope):
+            return None
         path, started = scope["path"], time.perf_counter()
-        refusal = given
-        if given is None and is_plain(scope):
-            refusal = self.admission.refusal(path)
-            if refusal is None:
-                scope[CHECKED] = True
-        if refusal is not None:
-            route = path if path in PATHS else "unmatched"
+        refusal = self.admission.refusal(path)
+        if refusal is None:
+            scope[CHECKED] = True
+        else:
             seconds = time.perf_counter() - started
-            self._note(refusal, scope["request_id"], path, scope["method"], route, seconds)
+            self._note(refusal, scope["request_id"], path, scope["method"], path, seconds)
         return refusal
 
     def note(self, response: ErrorAnswer, path: str) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import weakref
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,6 +11,9 @@ import pytest
 from service.api.connection import Connection
 from service.api.connections import Connections, limit_for
 from service.api.line import Line
+from service.api.middleware.context import RequestContext
+from service.metrics import Metrics
+from tests.service.api import conversation as conversations
 from tests.service.api.conversation import HEAD, POST, Connect, may_answer, refusal, talk
 from tests.waiting import until
 
@@ -77,6 +81,95 @@ def test_at_the_limit_of_busy_connections_only_health_is_answered() -> None:
             assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
 
     talk(conversation, Connections(4), keep_alive_seconds=60)
+
+
+@pytest.mark.parametrize("path", [b"/health%2Flive", b"/%68ealth/live", b"/%6Detrics"])
+def test_an_encoded_path_of_a_probe_is_refused_as_others_are(path: bytes) -> None:
+    encoded = HEAD.replace(b" / ", b" " + path + b" ") + b"\r\n"
+
+    async def conversation(connect: Connect) -> None:
+        holding = [await connect() for _ in range(4)]
+        for _, writer in holding:
+            writer.write(encoded * 1_000)
+        for _ in range(3):
+            reader, writer = await connect()
+            writer.write(HEAD.replace(b" / ", b" /health/live ") + b"\r\n")
+            assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
+
+    talk(conversation, Connections(4), keep_alive_seconds=60)
+
+
+def test_a_body_that_is_completed_while_others_are_busy_is_refused() -> None:
+    head = (
+        POST.replace(b" / ", b" /patient ") + b"x-request-id: job-17\r\ncontent-length: 2\r\n\r\n"
+    )
+
+    def num_idle_is(count: int) -> bool:
+        return len(connections._idle) == count
+
+    async def conversation(connect: Connect) -> None:
+        streams = [await connect() for _ in range(4)]
+        for _, writer in streams:
+            writer.write(head + b"a")
+        await until(lambda: len(connections) == 4)
+        for number, (_, writer) in enumerate(streams):
+            writer.write(b"b")
+            await until(partial(num_idle_is, max(3 - number, 1)))
+        status, error = await refusal(streams[3][0])
+        assert (status, error["code"]) == (b"503", "too_many_connections")
+        reader, writer = await connect()
+        writer.write(HEAD.replace(b" / ", b" /health/live ") + b"\r\n")
+        assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
+        may_answer().set()
+
+    connections = Connections(4)
+    talk(conversation, connections, keep_alive_seconds=60)
+
+
+def test_a_request_on_one_connection_too_many_is_counted_and_has_an_id(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    metrics, connections = Metrics(), Connections(4)
+    monkeypatch.setattr(conversations, "app", RequestContext(conversations.app, metrics))
+
+    async def conversation(connect: Connect) -> None:
+        for _ in range(3):
+            _, writer = await connect()
+            writer.write(HEAD.replace(b" / ", b" /patient ") + b"\r\n")
+        await until(lambda: not connections._idle and len(connections) == 3)
+        reader, writer = await connect()
+        writer.write(HEAD.replace(b" / ", b" /v2/translate ") + b"x-request-id: job-17\r\n\r\n")
+        answer = await reader.read()
+        assert answer.count(b"\r\nx-request-id: job-17\r\n") == 1
+        assert answer.count(b"\r\nx-trace-id: job-17\r\n") == 1
+        may_answer().set()
+
+    talk(conversation, connections, keep_alive_seconds=60)
+    counted = metrics.registry.get_sample_value
+    labels = {"route": "unmatched", "method": "GET", "status": "503"}
+    assert counted("attendant_requests_total", labels) == 1
+    assert counted("attendant_errors_total", {"reason": "too_many_connections"}) == 1
+
+
+@pytest.mark.parametrize("place", ["_begin", "_watch"])
+def test_a_connection_with_an_unexpected_error_is_closed(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connections = Connections(4)
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    async def conversation(connect: Connect) -> None:
+        _, writer = await connect()
+        writer.write(HEAD.replace(b" / ", b" /patient ") + b"\r\n" + HEAD + b"\r\n")
+        await until(lambda: not connections._idle and len(connections) == 1)
+        monkeypatch.setattr(Connection, place, fail)
+        may_answer().set()
+        await until(lambda: not connections._open)
+        assert not connections._idle
+
+    talk(conversation, connections, keep_alive_seconds=60)
 
 
 def test_a_pipelined_request_whose_body_is_missing_does_not_make_a_connection_busy() -> None:

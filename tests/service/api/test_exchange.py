@@ -8,11 +8,13 @@ from typing import Any, cast
 
 import h11
 import pytest
+from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.api.connection import Connection
 from service.api.connections import Connections
-from service.api.exchange import Exchange, start_of
+from service.api.errors import install
+from service.api.exchange import Exchange, scope_of, start_of
 from service.api.head import Head
 
 
@@ -26,7 +28,10 @@ class Told:
         self.writable = asyncio.Event()
         self.writable.set()
         self.transport = SimpleNamespace(
-            write=self.written.append, close=self.close, is_closing=lambda: self.is_closed
+            write=self.written.append,
+            close=self.close,
+            is_closing=lambda: self.is_closed,
+            begin_answer=lambda: None,
         )
 
     def close(self) -> None:
@@ -44,7 +49,7 @@ def answered_by(app: ASGIApp, request: bytes) -> tuple[Told, Exchange]:
 
     async def run() -> tuple[Told, Exchange]:
         told, head = Told(), Head(request)
-        exchange = Exchange(cast(Connection, told), head, {"type": "http", "path": "/"})
+        exchange = Exchange(cast(Connection, told), head, {"type": "http", **scope_of(head)})
         exchange.take(bytearray())
         await exchange.run(app)
         return told, exchange
@@ -148,7 +153,22 @@ def test_an_application_without_an_answer_causes_a_500(
     response, body, goes_on = read_by_h11(GET, b"".join(told.written))
     assert (response.status_code, goes_on, exchange.is_last) == (500, False, True)
     assert body == b'{"error":"internal error","code":"internal_error"}'
-    assert "a request was not answered" in caplog.text
+    assert caplog.text.count("unexpected error") == 1
+
+
+def test_an_error_that_the_framework_answers_is_logged_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    app = FastAPI()
+    install(app)
+    app.add_api_route("/", failing_route)
+    told, _ = answered_by(app, GET)
+    assert b"".join(told.written).startswith(b"HTTP/1.1 500")
+    assert [record.getMessage() for record in caplog.records] == ["unexpected error"]
+
+
+async def failing_route() -> None:
+    raise ValueError("a secret")
 
 
 @pytest.mark.parametrize("pieces", [[b"text"], [b"texts.."], [b"te", b"xt"], [b"te", b"xts.."]])

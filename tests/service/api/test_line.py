@@ -95,6 +95,43 @@ def test_fewer_requests_begin_while_turns_take_long() -> None:
     asyncio.run(run())
 
 
+def test_cheap_requests_keep_beginning_while_turns_take_long_or_accept() -> None:
+    now = 0.0
+
+    async def begun_per_turn(line: Line, accepts: bool) -> list[int]:
+        nonlocal now
+        loop, begun = asyncio.get_running_loop(), []
+        for _ in range(20):
+            if accepts:
+                line.accepted()
+            begun.append(sum(line.may_begin(loop) for _ in range(100)))
+            now += 10 * TURN_SECONDS
+            await asyncio.sleep(0)
+        return begun
+
+    async def run() -> None:
+        line = Line(lambda: now, are_cheap=True)
+        assert await begun_per_turn(line, accepts=False) == [BEGUN_PER_TURN] * 20
+        assert await begun_per_turn(line, accepts=True) == [LEAST_PER_TURN] * 20
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("body", [b"", b"ab"])
+def test_probes_have_a_line_of_their_own(body: bytes) -> None:
+    probe = HEAD.replace(b" / ", b" /health/live ") + b"content-length: %d\r\n\r\n" % len(body)
+
+    async def conversation(connect: Connect) -> None:
+        reader, writer = await connect()
+        for _ in range(2):
+            writer.write(probe + body)
+            await reader.readuntil(body + b"ok")
+
+    connections = Connections()
+    connections.others = Closed()
+    talk(conversation, connections)
+
+
 class Closed(Line):
     """A line in which no request begins."""
 

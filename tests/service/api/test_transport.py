@@ -2,13 +2,16 @@
 
 import asyncio
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import Mock, patch
 
 import pytest
 import uvicorn
+from starlette.responses import Response
 
 from service.api import transport
 from service.api.connections import Connections
+from service.api.exchange import Exchange
+from service.api.head import Head
 from service.api.server import Server, Stop
 from service.api.transport import LingeringTransport
 
@@ -92,6 +95,25 @@ def test_data_after_an_answer_is_dropped_for_a_while(
         assert await told_after(under, 0.2) == []
 
     asyncio.run(run())
+
+
+def test_reading_the_end_of_an_answer_takes_nothing_from_the_time_for_the_next() -> None:
+    now, loop = 0.0, Mock(time=lambda: now)
+
+    def answer() -> None:
+        Exchange(connection, Head(b"GET / HTTP/1.0\r\n\r\n"), {"path": "/"}).answer(Response())
+
+    one = LingeringTransport(Remembering(), lambda: False)
+    connection = Mock(transport=one, server_state=Mock(default_headers=[]), all=Connections())
+    with patch.object(asyncio, "get_running_loop", lambda: loop):
+        for _ in range(2):
+            answer()
+            one.block()
+            now += transport.WRITE_SECONDS - 1
+            one.unblock()
+    assert [call.args[0] for call in loop.call_later.mock_calls if call.args] == [
+        transport.WRITE_SECONDS
+    ] * 2
 
 
 def test_a_stop_waits_until_the_kernel_has_taken_all_answers() -> None:

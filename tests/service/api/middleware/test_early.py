@@ -65,26 +65,6 @@ def test_other_requests_go_to_the_application(in_flight: int, scope: Any) -> Non
     assert counted(metrics, "/translate", "POST", 429) is None
 
 
-def test_a_request_on_one_connection_too_many_is_counted_and_has_an_id() -> None:
-    metrics = Metrics()
-    given = answer(503, "Slowdown: 3 connections are busy", "too_many_connections")
-    scope = scope_of("/languages", "GET", x_request_id="job-17")
-    assert refusal_for(0, metrics).refusal(scope, given) is given
-    assert given.headers["x-request-id"] == "job-17"
-    assert counted(metrics, "unmatched", "GET", 503) == 1
-    labels = {"reason": "too_many_connections"}
-    assert metrics.registry.get_sample_value("attendant_errors_total", labels) == 1
-
-
-def test_paths_that_clients_invent_are_no_labels() -> None:
-    metrics = Metrics()
-    given = answer(503, "Slowdown: 3 connections are busy", "too_many_connections")
-    path = "/v2/models/mine/infer"
-    refusal_for(0, metrics).refusal(scope_of(path), given)
-    assert counted(metrics, path, "POST", 503) is None
-    assert counted(metrics, "unmatched", "POST", 503) == 1
-
-
 def test_an_invalid_request_is_logged_and_counted_and_has_an_id() -> None:
     metrics = Metrics()
     response = answer(400, "Invalid request: no", "invalid_http")
