@@ -92,14 +92,19 @@ class Journal:
             self._file.truncate(0)
             self._append(run)
             return
-        started = json.loads(first)
+        try:
+            started, place = json.loads(first), Place(**json.loads(places[-1]))
+        except (ValueError, TypeError):  # not JSON, or no place
+            raise BulkError(
+                f"{self.path} is damaged: delete it and what was written, or name another output"
+            ) from None
         for name in sorted(started.keys() | run.keys()):
             if started.get(name) != run.get(name):
                 raise BulkError(
                     f"{self.path} belongs to another run, in which {name} was {started.get(name)}, not "
                     f"{run.get(name)}: delete it and what was written, or name another output"
                 )
-        self.place = Place(**json.loads(places[-1]))
+        self.place = place
 
     def _append(self, content: dict[str, Any]) -> None:
         append(self._file, json.dumps(content).encode() + b"\n")

@@ -46,6 +46,16 @@ def test_another_run_may_begin_if_nothing_was_written(tmp_path: Path) -> None:
         place_in(path)
 
 
+@pytest.mark.parametrize("line", ["\0\0", "[1]", '{"file": 0, "line": 3}', "{"])
+def test_a_damaged_journal_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "out.state"
+    place_in(path, RUN, Place(0, 1, 2, 0))
+    with path.open("a") as file:
+        file.write(f"{line}\n")
+    with pytest.raises(BulkError, match=r"out\.state is damaged: delete it"):
+        place_in(path)
+
+
 @pytest.mark.parametrize("content", ["one line of a text", "a\nb\n", "{}\n", '{"in": 1}\n'])
 def test_a_file_that_is_not_a_journal_is_left_alone(tmp_path: Path, content: str) -> None:
     path = tmp_path / "out.state"
