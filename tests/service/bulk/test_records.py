@@ -33,6 +33,7 @@ def changed(layout: Layout, line: str) -> str:
         (Field("t"), '{"x": {"t": "inner"}, "t": "old"}', '{"x": {"t": "inner"}, "t": "new"}'),
         (Field("t"), '{"t": "old", "t": "old"}', '{"t": "old", "t": "new"}'),
         (Field("t", keep=True), '{"t":"old"}\n', '{"t":"old", "translation": "new"}\n'),
+        (Field("t", keep=True), '{"t": ""}\n', '{"t": "", "translation": ""}\n'),
         (Field("t"), "\n", "\n"),
     ],
 )
