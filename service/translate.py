@@ -27,7 +27,7 @@ from service.errors import (
     UnsupportedLanguageError,
     quoted,
 )
-from service.logs import one_line
+from service.logs import one_line, print_line
 from service.models.bundle import DEFAULT_BUNDLE, PrecisionChoice
 from service.python_api import Translator
 from service.text.run import Format
@@ -76,10 +76,10 @@ def main(arguments: Sequence[str]) -> int:
         return 1
     except KeyboardInterrupt:
         if options.out is not None:
-            print("\nstopped: the same command continues", file=sys.stderr)
+            print_line("\nstopped: the same command continues")
         return 130
     except (AttendantError, BulkError, OSError, ValueError) as error:
-        print(one_line(f"error: {_explained(error, options.bundle)}"), file=sys.stderr)
+        print_line(one_line(f"error: {_explained(error, options.bundle)}"))
         return 1
 
 
@@ -146,7 +146,7 @@ def _translate_lines(translate: Translate, progress: Progress) -> int:
     with closing(work):
         for done in work:
             for number, problem in done.problems.items():
-                print(f"line {number} is not fully translated: {problem}", file=sys.stderr)
+                print_line(one_line(f"line {number} is not fully translated: {problem}"))
                 status = 1
             _write("".join(done.lines))
             progress.add(len(done.lines), done.sentences)
@@ -162,10 +162,7 @@ def _write_document(events: Iterable[Event], progress: Progress) -> int:
             continue
         progress.add(0, 1)
         if problem := event.translated.problem:
-            print(
-                one_line(f"{quoted(event.source)} is not fully translated: {problem}"),
-                file=sys.stderr,
-            )
+            print_line(one_line(f"{quoted(event.source)} is not fully translated: {problem}"))
             status = 1
     return status
 

@@ -1,7 +1,6 @@
 """A run reads, translates and writes files; a run that was killed is resumed where it stopped."""
 
 import os
-import sys
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
@@ -16,7 +15,7 @@ from service.bulk.progress import Progress
 from service.bulk.pump import Translate, TranslatedWindow, translated
 from service.bulk.reader import Window, windows
 from service.bulk.writer import Writer
-from service.logs import one_line
+from service.logs import one_line, print_line
 
 CHECKPOINT_SECONDS = 2.0
 """Interval at which translations are written to disk."""
@@ -62,7 +61,7 @@ def run(job: Job, load: Callable[[], tuple[Translate, dict[str, Any]]]) -> int:
     files, left_out = files_of(job.source, job.out, job.part, job.wanted)
     for path in left_out:
         name = one_line(str(path))
-        print(f"{name} is skipped: it is not a .txt, .tsv or .jsonl file", file=sys.stderr)
+        print_line(f"{name} is skipped: it is not a .txt, .tsv or .jsonl file")
     if job.part.exists() and not job.state.exists():
         raise BulkError(
             f"{job.part} exists already, but {job.state.name} is missing, so the run cannot be resumed: "
@@ -118,8 +117,7 @@ def _windows(files: Sequence[File], start: Place) -> Generator[Window]:
 
 def _report(path: Path, problems: dict[int, str]) -> None:
     for number, problem in problems.items():
-        told = one_line(f"{path}, line {number} is not fully translated: {problem}")
-        print(told, file=sys.stderr)
+        print_line(one_line(f"{path}, line {number} is not fully translated: {problem}"))
 
 
 class _Output:

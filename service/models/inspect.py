@@ -7,7 +7,7 @@ from pathlib import Path
 
 from service.engine.types import LengthNorm
 from service.errors import BundleError
-from service.logs import one_line
+from service.logs import one_line, print_line
 from service.models.bundle import Bundle, load
 from service.text import languages
 
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         described = describe(load(options.bundle))
     except BundleError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print_line(f"error: {error}")
         return 1
     print(described)
     return 0

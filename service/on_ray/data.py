@@ -14,6 +14,7 @@ from ray.data import ActorPoolStrategy, DataContext, Dataset
 from ray.data.checkpoint import CheckpointConfig
 
 from service.bulk.pump import translated_each
+from service.logs import print_line
 from service.models.bundle import DEFAULT_BUNDLE
 from service.python_api import Translator
 
@@ -61,7 +62,7 @@ def main(arguments: Sequence[str]) -> int:
     if not ray.is_initialized():
         ray.init()
     for problem in _missing(options, ray.cluster_resources()):
-        print(f"{problem}: the run waits until it has them", file=sys.stderr)
+        print_line(f"{problem}: the run waits until it has them")
     DataContext.get_current().checkpoint_config = CheckpointConfig(
         id_column=options.id,
         checkpoint_path=options.checkpoints,

@@ -90,6 +90,20 @@ def test_a_line_that_is_too_long_is_copied_and_reported(
     assert line.startswith("line 2 is not fully translated: Invalid request: a sentence of ")
 
 
+def test_reports_are_no_part_of_the_translation_if_standard_error_is_closed(
+    translate: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    long = "Hund " * 500
+    assert translate(f"{DOG}\n{long}\n".encode(), *TO_ENGLISH)[:2] == (
+        1,
+        f"{DOG_IN_ENGLISH}\n{long}\n",
+    )
+    page = tmp_path / "page.txt"
+    page.write_text(long, "utf-8")
+    assert translate(b"", *TO_ENGLISH, str(page))[:2] == (1, "")
+
+
 def test_branches_that_are_not_translated_are_reported(translate: Command, tmp_path: Path) -> None:
     left = "{n, plural, one {Hund} other {Mann}}"
     told = f'is not fully translated: the branches of "{left}" are not translated'
