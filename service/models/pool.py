@@ -71,17 +71,14 @@ class ModelPool:
         """Request a model, which is loaded if necessary. The caller must always `give_back` the future."""
         future: Future[ServedModel] = Future()
         with self._changed:
-            if self._is_closing:
-                future.set_exception(NotReadyError("the service is stopping"))
+            model.waiting[future] = None
+            if self._is_closing or model.refusal:
+                self._fail(model)
             elif model.loaded is not None and not model.is_leaving:
-                self._grant(model, [future])
-            elif model.refusal:
-                future.set_exception(self._error_for(model))
-            else:
-                if not model.waiting and not model.is_leaving:
-                    self._queue.append(model)
-                    self._changed.notify_all()
-                model.waiting.append(future)
+                self._grant(model)
+            elif not model.is_leaving and model not in self._queue:
+                self._queue.append(model)
+                self._changed.notify_all()
         return future
 
     def give_back(self, model: PooledModel, future: "Future[ServedModel]") -> None:
@@ -90,7 +87,9 @@ class ModelPool:
         if not has_waited and future.exception() is not None:
             return
         with self._changed:
-            if not has_waited:
+            if has_waited:
+                model.waiting.pop(future, None)
+            else:
                 model.users -= 1
                 model.used_at = self.clock()
             if not model.users:
@@ -192,6 +191,8 @@ class ModelPool:
             finally:
                 with self._changed:
                     self._queue.popleft()  # not earlier, so that `close` finds the waiting requests
+                    if wanted.waiting:  # these came when its turn was over
+                        self._queue.append(wanted)
         if self._idle_seconds:
             limit = self.clock() - self._idle_seconds
             self._unload_all("idle", lambda model: model.used_at <= limit)
@@ -204,19 +205,15 @@ class ModelPool:
         Raises:
             Exception: the model cannot be loaded.
         """
-        with self._changed:
-            wanted.waiting = [future for future in wanted.waiting if not future.cancelled()]
-            if not wanted.waiting or self._is_closing:
-                self._fail(wanted)  # under this lock, so that later requests do not fail, too
-                return
+        if not wanted.waiting or self._is_closing:
+            return
         bytes_before, started = self._resident() or 0, time.perf_counter()
         model = self._start(wanted.bundle)
         wanted.bytes = max(wanted.bytes // 2, (self._resident() or 0) - bytes_before)
         with self._changed:
             wanted.loaded, wanted.failure = model, ""
             self._loaded.add(wanted)
-            waiting, wanted.waiting = wanted.waiting, []
-            self._grant(wanted, waiting)
+            self._grant(wanted)
         seconds = time.perf_counter() - started
         logger.info("loaded %s in %.1f s", wanted.bundle.manifest.name, seconds)
         self._observer.on_loaded(seconds)
@@ -237,10 +234,11 @@ class ModelPool:
         logger.error("%s cannot be loaded: %s", name, error, exc_info=traceback)
         self._observer.on_load_failed()
 
-    def _grant(self, model: PooledModel, waiting: Sequence["Future[ServedModel]"]) -> None:
-        """Give the model to those requests that still wait. The caller holds the lock."""
+    def _grant(self, model: PooledModel) -> None:
+        """Give the model to the requests that wait for it. The caller holds the lock."""
         assert model.loaded is not None
         model.used_at = self.clock()
+        waiting, model.waiting = model.waiting, {}
         for future in waiting:
             if future.set_running_or_notify_cancel():  # from now on, it cannot be cancelled
                 model.users += 1
@@ -249,7 +247,7 @@ class ModelPool:
     def _fail(self, model: PooledModel) -> None:
         """Fail all requests that wait for a model."""
         with self._changed:
-            waiting, model.waiting = model.waiting, []
+            waiting, model.waiting = model.waiting, {}
             for future in waiting:
                 if future.set_running_or_notify_cancel():
                     future.set_exception(self._error_for(model))
@@ -275,8 +273,7 @@ class ModelPool:
                 oldest = self._oldest_unused()
                 if oldest is None and wanted is not None and self._loaded:
                     oldest = self._first_free(wanted)
-                if wanted is not None and not wanted.is_awaited:
-                    wanted.waiting.clear()  # under this lock, so that the next request enqueues it again
+                if wanted is not None and not wanted.waiting:
                     return False
                 if oldest is None or self._is_closing:
                     return True
@@ -300,13 +297,12 @@ class ModelPool:
         candidate = min(self._loaded, key=_USED_AT)
         candidate.is_leaving = True
         self._changed.wait_for(
-            lambda: self._is_closing or self._oldest_unused() or not wanted.is_awaited
+            lambda: self._is_closing or self._oldest_unused() or not wanted.waiting
         )
-        unused = self._oldest_unused() if wanted.is_awaited else None
+        unused = self._oldest_unused() if wanted.waiting else None
         if candidate is not unused:
             candidate.is_leaving = False
-            waiting, candidate.waiting = candidate.waiting, []
-            self._grant(candidate, waiting)
+            self._grant(candidate)
         return unused
 
     def _unload_all(self, reason: str, matches: Callable[[PooledModel], bool]) -> None:
@@ -327,7 +323,9 @@ class ModelPool:
             self._loaded.discard(model)
         try:
             if loaded is not None:
-                self._close(loaded, model.bundle.manifest.name)
+                if not loaded.close():
+                    self.has_hung = True
+                    logger.critical("a thread of %s hangs", model.bundle.manifest.name)
                 del loaded
                 gc.collect()
                 trim()
@@ -340,9 +338,3 @@ class ModelPool:
                 model.is_leaving = False
                 if model.waiting:
                     self._queue.append(model)
-
-    def _close(self, loaded: ServedModel, name: str) -> None:
-        """Close a model and note if one of its threads hangs."""
-        if not loaded.close():
-            self.has_hung = True
-            logger.critical("a thread of %s hangs", name)

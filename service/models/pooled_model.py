@@ -33,7 +33,8 @@ class PooledModel:
         """Whether the model is about to be unloaded: new requests wait until it is loaded again."""
         self.is_removed = False
         """Whether the bundle is no longer in the folder. Older requests may still have it loaded."""
-        self.waiting: list[Future[ServedModel]] = []
+        self.waiting: dict[Future[ServedModel], None] = {}
+        """The requests that wait for the model, in order."""
         self.failure = ""
         """Why it could not be loaded the last time, for clients; empty if it could, or was not tried yet."""
         self.stuck: StuckError | None = None
@@ -59,11 +60,6 @@ class PooledModel:
         if self.loaded is not None:
             return "loaded"
         return "failed" if self.failure else "unloaded"
-
-    @property
-    def is_awaited(self) -> bool:
-        """Whether a request waits for the model. To be read while holding the pool's lock."""
-        return not all(future.cancelled() for future in self.waiting)
 
     @property
     def is_needed(self) -> bool:

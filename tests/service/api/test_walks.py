@@ -286,4 +286,4 @@ def check_nothing_is_left(simulation: Simulation) -> None:
     assert {admission.in_flight, in_flight, *held} == {0}
     assert simulation.store._turns._free == 1
     for pooled in simulation.pooled:
-        assert [pooled.users, pooled.waiting] == [0, []]
+        assert [pooled.users, pooled.waiting] == [0, {}]

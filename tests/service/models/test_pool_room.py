@@ -76,6 +76,21 @@ def test_an_abandoned_load_does_not_delay_others(machine: Machine, pooled: Poole
     assert machine.loads == ["a", "c"]
 
 
+def test_a_request_that_leaves_while_it_waits_is_forgotten(
+    machine: Machine, pooled: Pooled
+) -> None:
+    pool, [a, b] = pooled(["a", "b"], max_bytes=SIZE)
+    in_use, asked = pool.ask(a), [pool.ask(b) for _ in range(3)]
+    wait_until(lambda: a.is_leaving)
+    for future in asked[1:]:
+        pool.give_back(b, future)
+    assert list(b.waiting) == asked[:1]
+    pool.give_back(a, in_use)
+    assert cast(Loaded, asked[0].result(60)).name == "b"
+    pool.give_back(b, asked[0])
+    assert machine.loaded == ["b"]
+
+
 def test_no_model_is_unloaded_for_an_abandoned_load(machine: Machine, pooled: Pooled) -> None:
     pool, [a, b, c, d] = pooled(["a", "b", "c", "d"], max_bytes=2 * SIZE)
     asyncio.run(use(a))
