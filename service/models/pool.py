@@ -96,14 +96,17 @@ class ModelPool:
                 self._changed.notify_all()
 
     def load(self, *models: PooledModel) -> None:
-        """Load models now; until all are loaded, none is unloaded for them.
+        """Load models now, up to twice the limit on memory; none that is loaded is unloaded for them.
 
         Raises:
             ModelUnavailableError: one of them cannot be loaded.
         """
         self._unlimited = models
         try:
-            for model in models:
+            for index, model in enumerate(models):
+                if index and self._is_too_much(model.bytes - self._max_bytes):
+                    _log_left_out(models[index:])
+                    break
                 future = self.ask(model)
                 error = future.exception()
                 self.give_back(model, future)
@@ -118,8 +121,7 @@ class ModelPool:
         missing = [model for model in models if model.loaded is None]
         for index, model in enumerate(missing):
             if self._is_too_much(model.bytes):
-                names = ", ".join(waiting.bundle.manifest.name for waiting in missing[index:])
-                logger.warning("not loaded yet, as there is no room in memory: %s", names)
+                _log_left_out(missing[index:])
                 break
             try:
                 self.load(model)
@@ -338,3 +340,8 @@ class ModelPool:
                 model.is_leaving = False
                 if model.waiting:
                     self._queue.append(model)
+
+
+def _log_left_out(models: Sequence[PooledModel]) -> None:
+    names = ", ".join(model.bundle.manifest.name for model in models)
+    logger.warning("not loaded yet, as there is no room in memory: %s", names)

@@ -91,6 +91,18 @@ def test_a_request_that_leaves_while_it_waits_is_forgotten(
     assert machine.loaded == ["b"]
 
 
+def test_a_reload_takes_at_most_twice_the_memory(
+    machine: Machine, pooled: Pooled, caplog: pytest.LogCaptureFixture
+) -> None:
+    pool, [used, *new] = pooled(["used", "a", "b", "c", "d"], max_bytes=2 * SIZE)
+    in_use = pool.ask(used)
+    in_use.result(60)
+    pool.load(*new)
+    assert machine.loads == ["used", "a", "b", "c"]
+    assert "no room in memory: tiny" in caplog.text
+    pool.give_back(used, in_use)
+
+
 def test_no_model_is_unloaded_for_an_abandoned_load(machine: Machine, pooled: Pooled) -> None:
     pool, [a, b, c, d] = pooled(["a", "b", "c", "d"], max_bytes=2 * SIZE)
     asyncio.run(use(a))
