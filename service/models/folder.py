@@ -53,7 +53,7 @@ class ModelFolder:
                 describe(folder)  # raises the error for which it was left out
         for bundle in found:
             model = known.get(bundle.folder)
-            if model is None or model.bundle != bundle or model.state == "failed":
+            if model is None or model.bundle != bundle or model.may_be_tried_anew:
                 model = PooledModel(bundle, self.pool)
             pooled.append(model)
         names = {model.bundle.manifest.name for model in pooled}
@@ -82,14 +82,14 @@ class ModelFolder:
         )
 
     def _load(self, bundle: Bundle) -> ServedModel:
-        """Start a model, whose requests depend on its manifest: it must still be the same.
+        """Start a model, in its current version if that has the directions that requests have asked for.
 
         Raises:
-            BundleError: the bundle cannot be served, or has changed.
+            BundleError: the bundle cannot be served, or lacks one of these directions.
         """
         with self._watch.busy(f"the check of {bundle.folder.name}"):
             found = load(bundle.folder)
-        if found.manifest != bundle.manifest:
+        if not set(bundle.manifest.directions) <= set(found.manifest.directions):
             raise BundleError(" has changed: reload the models", bundle.folder / MANIFEST)
         return self._start(found)
 
@@ -97,7 +97,8 @@ class ModelFolder:
 def find_bundles(folder: Path, observer: Observer) -> list[Bundle]:
     """Return the bundles of all subfolders that have a manifest, sorted by the subfolder's name.
 
-    A bundle with an invalid manifest is skipped, logged, and counted by `observer`.
+    Hidden subfolders are ignored: an export writes into one. A bundle with an invalid manifest is skipped,
+    logged, and counted by `observer`.
 
     Raises:
         BundleError: the folder cannot be read or has no valid bundle.
@@ -108,7 +109,7 @@ def find_bundles(folder: Path, observer: Observer) -> list[Bundle]:
         raise unreadable(folder, error) from None
     bundles = []
     for subfolder in subfolders:
-        if not _has_manifest(subfolder):
+        if subfolder.name.startswith(".") or not _has_manifest(subfolder):
             continue
         try:
             bundles.append(describe(subfolder))

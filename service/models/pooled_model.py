@@ -51,8 +51,18 @@ class PooledModel:
         There is no attempt while a thread of the last one is stuck. Readiness depends on this, not on
         `failure`: no request would come to a service that is not ready.
         """
-        is_stuck = self.stuck is not None and not self.stuck.has_ended()
-        return self.failure if is_stuck or self.pool.clock() < self.retry_at else ""
+        return self.failure if self.is_stuck or self.pool.clock() < self.retry_at else ""
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether the last attempt to load the model has failed, but still goes on."""
+        stuck = self.stuck
+        return stuck is not None and not stuck.has_ended()
+
+    @property
+    def may_be_tried_anew(self) -> bool:
+        """Whether a reload makes another attempt possible."""
+        return self.state == "failed" and not self.is_stuck
 
     @property
     def state(self) -> State:

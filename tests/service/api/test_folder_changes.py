@@ -1,5 +1,6 @@
 """A folder of models that is damaged, or changes while the service runs."""
 
+import asyncio
 import json
 import shutil
 from pathlib import Path
@@ -10,8 +11,19 @@ from fastapi.testclient import TestClient
 
 from service.app import create_app
 from service.errors import AttendantError, BundleError, ModelUnavailableError
+from service.models.proof import StuckError
+from service.translation.options import TranslationOptions
 from tests.conftest import started
-from tests.service.api.model_folder import CODES, TRANSLATION, add, ask, fill, settings_of, states
+from tests.service.api.model_folder import (
+    CODES,
+    TEXT,
+    TRANSLATION,
+    add,
+    ask,
+    fill,
+    settings_of,
+    states,
+)
 from tests.service.models.breaking import file
 from tests.waiting import wait_until
 
@@ -150,14 +162,49 @@ def test_models_go_on_beyond_the_memory_limit_until_those_that_replace_them_work
         assert ask(client, "it").status_code == 200
 
 
-def test_a_model_that_has_changed_is_not_loaded_before_a_reload(folder: Path) -> None:
+def test_a_model_that_has_changed_is_loaded_also_for_requests_from_before_a_reload(
+    folder: Path,
+) -> None:
     with started(settings_of(folder)) as client:
+        store = client.app.state.services.store  # type: ignore[attr-defined]
+        before = store.current
         add(folder, "it", name="newer")
+        store.load()
+        options = TranslationOptions()
+        [found] = asyncio.run(before.translate([TEXT], "it", "en", options, 60))
+        assert found.text == TRANSLATION
+        assert ask(client, "it").json() == {"translatedText": TRANSLATION}
+
+
+def test_a_model_that_has_lost_a_language_is_not_loaded_before_a_reload(folder: Path) -> None:
+    with started(settings_of(folder)) as client:
+        shutil.copytree(add(folder, "es"), folder / "it", dirs_exist_ok=True)
         answer = ask(client, "it")
         assert (answer.status_code, answer.json()["code"]) == (503, "model_unavailable")
         assert "has changed: reload the models" in answer.json()["error"]
         client.app.state.services.store.load()  # type: ignore[attr-defined]
-        assert ask(client, "it").status_code == 200
+        assert ask(client, "it").status_code == 400
+        assert ask(client, "es").status_code == 200
+
+
+def test_a_hidden_folder_is_no_model(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    add(folder, "es").rename(folder / ".it.k3x9")  # as an export leaves it if it is killed
+    with started(settings_of(folder)) as client:
+        assert set(states(client)) == set(CODES)
+    assert "left out" not in caplog.text
+
+
+def test_a_reload_does_not_try_a_load_again_that_still_hangs(folder: Path) -> None:
+    has_ended = False
+    with started(settings_of(folder)) as client:
+        store = client.app.state.services.store  # type: ignore[attr-defined]
+        model = store.current.pooled[0]
+        model.failure, model.stuck = "it hangs", StuckError(lambda: has_ended)
+        store.load()
+        assert ask(client, "fr").json()["error"] == "it hangs"
+        has_ended = True
+        store.load()
+        assert ask(client, "fr").status_code == 200
 
 
 def test_a_service_none_of_whose_models_can_be_loaded_is_not_ready(folder: Path) -> None:
