@@ -21,6 +21,7 @@ from service.models.loading import ModelOptions, ServedModel, start_model
 from service.models.model_set import ModelSet
 from service.models.observer import Observer
 from service.models.pooled_model import PooledModel
+from service.models.proof import StuckError
 from service.models.settings import ModelSettings
 
 logger = logging.getLogger(__name__)
@@ -168,6 +169,7 @@ class ModelStore:
         can_wait = self.current is not None and not self.has_hung
         seconds = self.drain_seconds + GRACE_SECONDS if can_wait else 0.0
         has_ended = self._changing.acquire(timeout=seconds)
+        closed &= not any(model.is_stuck for model in self._pooled)
         previous, self.current = self.current, None
         if has_ended:
             self._changing.release()
@@ -190,9 +192,13 @@ class ModelStore:
         if previous is not None:
             leaving = ([previous], GRACE_SECONDS)
             retiring = threading.Thread(target=self._retire, args=leaving, name="retire")
-            with self._watch.busy("the start of a thread"):
-                retiring.start()
-            self._retiring = retiring
+            try:
+                with self._watch.busy("the start of a thread"):
+                    retiring.start()
+            except RuntimeError:  # there may be no more threads
+                self._retire(*leaving)
+            else:
+                self._retiring = retiring
         return loaded
 
     def _start_all(self) -> ModelSet:
@@ -212,9 +218,11 @@ class ModelStore:
                 errors = self._folder.preload(pooled)
                 if errors and self.current is None:
                     raise errors[0]
-        except BaseException:
+        except BaseException as error:
             for model in started:
                 self.has_hung |= not model.close()
+            if self.current is None:  # otherwise, requests must be able to finish
+                self.has_hung |= isinstance(error.__cause__, StuckError)
             raise
         return models
 

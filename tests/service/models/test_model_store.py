@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from service.errors import BundleError, NotReadyError
+from service.errors import BundleError, ModelUnavailableError, NotReadyError
 from service.metrics import Metrics
 from service.models import model_store
 from service.models.bundle import Bundle
 from service.models.loading import ServedModel, start_model
 from service.models.model_set import ModelSet
 from service.models.model_store import ModelStore
+from service.models.proof import StuckError
 from service.settings import Settings
 from tests.conftest import TINY_BUNDLE
 from tests.waiting import wait_until
@@ -250,6 +251,49 @@ def test_a_reload_waits_until_the_models_of_the_folder_replaced_before_are_unloa
     store.load()
     assert (old.state, new.state) == ("unloaded", "loaded"), "it did not wait"
     store.stop()
+
+
+def test_replaced_models_end_also_if_there_are_no_more_threads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(model_store, "GRACE_SECONDS", 0.0)
+    store = ModelStore(Settings(bundle=(TINY_BUNDLE,), device="cpu"), Metrics())
+    replaced, start = store.load(), threading.Thread.start
+
+    def unless_retiring(thread: threading.Thread) -> None:
+        if thread.name == "retire":
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", unless_retiring)
+    current = store.load()
+    assert (replaced.is_alive, current.is_alive) == (False, True)
+    assert store.load() is store.current
+    store.stop()
+
+
+def test_a_load_that_hangs_when_the_service_stops_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(TINY_BUNDLE, tmp_path / "a")
+    stuck, has_ended = BundleError(" loops"), False
+    stuck.__cause__ = StuckError(lambda: has_ended)
+
+    def hang(*_: Any) -> ServedModel:
+        raise stuck
+
+    monkeypatch.setattr(model_store, "start_model", hang)
+    for has_ended in (False, True):
+        store = ModelStore(Settings(bundles=tmp_path, device="cpu"), Metrics())
+        [model] = store.load().pooled
+        with pytest.raises(ModelUnavailableError, match="loops"):
+            model.pool.load(model)
+        store.stop()
+        assert store.has_hung is not has_ended
+    store = ModelStore(Settings(bundle=(TINY_BUNDLE,), device="cpu"), Metrics())
+    with pytest.raises(BundleError, match="loops"):
+        store.load()
+    assert store.has_hung
 
 
 def test_models_of_one_name_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
