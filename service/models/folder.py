@@ -68,6 +68,7 @@ class ModelFolder:
             ModelUnavailableError: one of them cannot be loaded. None of the new ones is then.
         """
         successors = new.language_routes.successors(current.language_routes)
+        self.pool.is_replacing = True
         try:
             self.pool.load(*successors)
         except ModelUnavailableError:

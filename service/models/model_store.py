@@ -221,6 +221,8 @@ class ModelStore:
         except BaseException as error:
             for model in started:
                 self.has_hung |= not model.close()
+            if self._folder:
+                self._folder.pool.is_replacing = False
             if self.current is None:  # otherwise, requests must be able to finish
                 self.has_hung |= isinstance(error.__cause__, StuckError)
             raise

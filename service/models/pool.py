@@ -63,6 +63,7 @@ class ModelPool:
         self._queue: deque[PooledModel] = deque()
         self._loaded: set[PooledModel] = set()
         self._unlimited: Sequence[PooledModel] = ()  # `load` loads these: none is unloaded for them
+        self.is_replacing = False  # until replaced models are unloaded, memory may exceed the limit
         self._is_closing = False
         self._thread = threading.Thread(target=self._run, name="model-pool", daemon=True)
         self._thread.start()
@@ -142,6 +143,7 @@ class ModelPool:
             self._changed.wait_for(
                 lambda: self._is_closing or not any(model.is_needed for model in models)
             )
+        self.is_replacing = False
 
     def close(self) -> bool:
         """Unload all models, even those in use; return whether all threads ended in time."""
@@ -183,10 +185,9 @@ class ModelPool:
         if self._is_closing:
             return
         self._unload_all("removed", lambda model: model.is_removed)
-        unlimited = self._unlimited
         if wanted is not None:
             try:
-                if wanted in unlimited or self._make_room(wanted):
+                if wanted in self._unlimited or self._make_room(wanted):
                     self._load(wanted)
             except BaseException as error:
                 self._give_up(wanted, error)
@@ -198,7 +199,7 @@ class ModelPool:
         if self._idle_seconds:
             limit = self.clock() - self._idle_seconds
             self._unload_all("idle", lambda model: model.used_at <= limit)
-        if not unlimited:
+        if not self.is_replacing:
             self._make_room(None)
 
     def _load(self, wanted: PooledModel) -> None:

@@ -1,6 +1,7 @@
 """A pool with limited memory: which models are unloaded, and which requests wait."""
 
 import asyncio
+import time
 from concurrent.futures import Future
 from typing import cast
 
@@ -97,10 +98,30 @@ def test_a_reload_takes_at_most_twice_the_memory(
     pool, [used, *new] = pooled(["used", "a", "b", "c", "d"], max_bytes=2 * SIZE)
     in_use = pool.ask(used)
     in_use.result(60)
+    pool.is_replacing = True
     pool.load(*new)
     assert machine.loads == ["used", "a", "b", "c"]
     assert "no room in memory: tiny" in caplog.text
     pool.give_back(used, in_use)
+
+
+def test_a_new_model_stays_while_the_one_that_it_replaces_works(
+    machine: Machine, pooled: Pooled
+) -> None:
+    pool, [old, new, other] = pooled(["old", "new", "other"], max_bytes=SIZE)
+    in_use = pool.ask(old)
+    in_use.result(60)
+    pool.is_replacing = True
+    pool.load(new)
+    pool.remove([old])
+    time.sleep(0.05)  # for several checks
+    assert machine.loaded == ["old", "new"]
+    pool.give_back(old, in_use)
+    pool.wait_until_unloaded([old])
+    assert machine.loaded == ["new"]
+    machine.now = 1
+    pool.load(other)  # from now on, the limit counts again
+    wait_until(lambda: machine.loaded == ["other"])
 
 
 def test_no_model_is_unloaded_for_an_abandoned_load(machine: Machine, pooled: Pooled) -> None:
