@@ -80,12 +80,18 @@ def run(job: Job, load: Callable[[], tuple[Translate, dict[str, Any]]]) -> int:
 
 
 def _check_part(files: list[File], journal: Journal) -> None:
-    """Check that the partial output has at least as many bytes as the journal recorded.
+    """Check that the partial output has all files, and as many bytes, as the journal recorded.
 
     Raises:
         BulkError: it has fewer.
     """
     place = journal.place
+    for file in files[: place.file]:
+        if not file.part.exists():
+            raise BulkError(
+                f"{file.part} was written, but is missing: delete the rest and {journal.path} to start "
+                "again"
+            )
     if place.file < len(files) and place.size:
         part = files[place.file].part
         size = part.stat().st_size if part.exists() else 0

@@ -93,6 +93,10 @@ def test_a_folder_is_translated_file_by_file(
 
         with pytest.raises(OSError, match="the power failed"):
             started(job, failing)
+    (job.part / "a.txt").rename(tmp_path / "kept")
+    with pytest.raises(BulkError, match=r"a\.txt was written, but is missing"):
+        started(job)
+    (tmp_path / "kept").rename(job.part / "a.txt")
     assert started(job) == 0
     assert read(job.out / "a.txt") == "".join(LINES).upper()
     assert read(job.out / "b.txt") == ""
