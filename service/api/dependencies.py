@@ -89,7 +89,7 @@ def all_translated(translations: list[Translation]) -> list[Translation]:
         TextTooLongError: a text was not translated.
     """
     for number, translation in enumerate(translations):
-        if translation.problem:
+        if translation.error:
             reason = translation.problem.removeprefix(PREFIX)
             raise TextTooLongError(f"{PREFIX}text {number}: {reason}")
     return translations

@@ -137,4 +137,4 @@ def translated_each(translate: Translate, texts: Sequence[str]) -> list[Translat
     except TextTooLongError as error:
         if len(texts) != 1:
             raise
-        return [Translation(texts[0], (), (), problem=str(error))]
+        return [Translation(texts[0], (), (), error=error)]

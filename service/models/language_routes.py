@@ -13,6 +13,8 @@ from service.models.bundle import Direction
 from service.models.loading import ServedModel
 from service.models.pooled_model import PooledModel
 from service.text.languages import standard
+from service.translation.effort import effort_of
+from service.translation.offload import Check
 from service.translation.options import TranslationOptions
 from service.translation.pivot import Lookahead, MatchedSentences, pivoted
 from service.translation.streaming import OnSentence
@@ -156,19 +158,10 @@ async def _through(
         into_pivot = await second_half.beside(
             _direct(first, texts, first_options, timeout, second_half.look_ahead)
         )
+        if all(translation.error for translation in into_pivot):
+            return into_pivot  # no second model needs to be loaded
         await second_half.looked_ahead()
-        second_halves = iter(
-            await second_half.translations(
-                [translation.text for translation in into_pivot if not translation.problem]
-            )
-        )
-    halves = [
-        (first_half, first_half if first_half.problem else next(second_halves))
-        for first_half in into_pivot
-    ]
-    translations = [
-        pivoted(text, *both, language) for text, both in zip(texts, halves, strict=True)
-    ]
+        translations = await second_half.translations(texts, into_pivot)
     started = {text for text, _ in reported}
     for text, (translation, first_half) in enumerate(zip(translations, into_pivot, strict=True)):
         # skip a text that the second model splits differently: its sentences have been reported already
@@ -230,22 +223,39 @@ class _SecondHalf:
         """
         await asyncio.gather(*self._searches)
 
-    async def translations(self, texts: Sequence[str]) -> list[Translation]:
-        """Translate the texts of the first half, reusing the sentences already translated.
+    async def translations(
+        self, texts: Sequence[str], into_pivot: Sequence[Translation]
+    ) -> list[Translation]:
+        """Translate the results of the first half, reusing the sentences already translated.
+
+        Args:
+            texts: the request's.
+            into_pivot: their translations into the pivot language.
+
+        Returns:
+            the translation of each text, with the sentences of both halves.
 
         Raises:
             AttendantError: the translation failed.
         """
         model = await self._model()
         searcher = self._ahead.searcher if self._ahead else None
-        return await model.translator.translate(
-            texts,
-            self._hop.direction,
-            self._options,
-            self._deadline(model),
-            searcher,
-            is_further=True,
+        deadline, found = self._deadline(model), [one.text for one in into_pivot if not one.error]
+        second = iter(
+            await model.translator.translate(
+                found, self._hop.direction, self._options, deadline, searcher, is_further=True
+            )
         )
+        halves = [(first, first if first.error else next(second)) for first in into_pivot]
+
+        def join(check: Check) -> list[Translation]:
+            translations = []
+            for text, both in zip(texts, halves, strict=True):
+                check()
+                translations.append(pivoted(text, *both, self._language))
+            return translations
+
+        return await model.translator.run(effort_of(texts), deadline, join)
 
     def _model(self) -> "asyncio.Future[ServedModel]":
         """Return the future of the second model, requesting it at the first call."""

@@ -170,6 +170,8 @@ class ModelSet:
             on_sentence: called with each sentence as soon as it is translated.
 
         Raises:
+            TextTooLongError: the only text has a sentence that is too long, or too deeply nested tags. One of
+                several texts is returned untranslated, with the error.
             InvalidRequestError: the request exceeds a limit, or a language is unknown.
             RefusedError, AbandonedError, EngineError: see `service.errors`.
         """
@@ -190,6 +192,8 @@ class ModelSet:
             ]
             for translations in await together(parts):
                 results |= translations
+        if len(texts) == 1 and (error := results[0].error):
+            raise error
         return [
             replace(results[index], detected=route.detected) if route.detected else results[index]
             for index, route in enumerate(routes)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Self
 
+from service.errors import TextTooLongError
 from service.text import stand_ins
 from service.text.languages import Language
 from service.text.markup import elements, labels, messages, plain, rows
@@ -25,8 +26,8 @@ class Document:
 
     parts: tuple[str | Sentence, ...]
     """The sentences, and the text between them, which is preserved."""
-    problem: str = ""
-    """Why the text cannot be translated; "" if it can."""
+    error: TextTooLongError | None = None
+    """Why the text cannot be translated; None if it can."""
 
     @classmethod
     def of(cls, parts: Iterable[str | Sentence]) -> Self:

@@ -180,7 +180,7 @@ def pairs(
 
 def pivoted(text: str, first: Translation, second: Translation, language: str) -> Translation:
     """Return both halves of a text as one translation through `language`, or the text if one has failed."""
-    if problem := first.problem or second.problem:
-        return Translation(text, (), (), problem=problem)
+    if error := first.error or second.error:
+        return Translation(text, (), (), error=error)
     sentences = [pair.sentence(language) for pair in pairs(first.sentences, second.sentences)]
     return Translation(second.text, second.alternatives, tuple(sentences))

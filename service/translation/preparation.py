@@ -121,14 +121,13 @@ class Preparation:
     ) -> tuple[list[Document], list[Task]]:
         """Split the texts, and prepare their sentences.
 
-        If one of several texts cannot be translated, it is returned unchanged, with the problem.
+        A text that cannot be translated is one part, which is preserved, with the error.
 
         Args:
             texts: any texts.
             check: called at least once per sentence; an error that it raises ends the work.
 
         Raises:
-            TextTooLongError: the only text has a sentence that is too long, or too deeply nested tags.
             LimitExceededError: there are more sentences or tokens than the limit, as soon as this is known.
         """
         documents: list[Document] = []
@@ -138,9 +137,7 @@ class Preparation:
             try:
                 document, text_tasks = self._take_apart(text, sentences, tokens, check)
             except TextTooLongError as error:
-                if len(texts) == 1:
-                    raise
-                document, text_tasks = Document((text,), problem=str(error)), []
+                document, text_tasks = Document((text,), error), []
             documents.append(document)
             tasks += text_tasks
             sentences += sum(len(task.work) for task in text_tasks)

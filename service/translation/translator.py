@@ -281,9 +281,7 @@ def _assemble(
             check()
             texts.append(document.assemble([_translated(sentence, rank) for sentence in sentences]))
         alternatives = tuple(dict.fromkeys(text for text in texts[1:] if text != texts[0]))
-        translations.append(
-            Translation(texts[0], alternatives, sentences, problem=document.problem)
-        )
+        translations.append(Translation(texts[0], alternatives, sentences, error=document.error))
     return translations
 
 

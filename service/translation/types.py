@@ -5,6 +5,7 @@ from statistics import fmean
 from typing import Literal
 
 from service.engine.types import FinishReason
+from service.errors import TextTooLongError
 from service.text.detector import Detection
 from service.text.sentence import Sentence
 from service.text.words import Alignment
@@ -102,8 +103,13 @@ class Translation:
     sentences: tuple[TranslatedSentence, ...]
     detected: Detection | None = None
     """The detected source language; None if it was given."""
-    problem: str = ""
-    """Why the text was returned untranslated; "" if it was translated."""
+    error: TextTooLongError | None = None
+    """Why the text was returned untranslated; None if it was translated."""
+
+    @property
+    def problem(self) -> str:
+        """Why the text was returned untranslated; "" if it was translated."""
+        return str(self.error) if self.error else ""
 
     @property
     def first_problem(self) -> str:

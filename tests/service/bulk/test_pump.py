@@ -75,8 +75,8 @@ def test_requests_group_lines_of_similar_length_and_prefetch_a_window() -> None:
 
 def test_untranslated_lines_are_numbered() -> None:
     def translate(texts: Sequence[str]) -> list[Translation]:
-        problems = {"x": "too long"}
-        return [Translation(text, (), (), problem=problems.get(text, "")) for text in texts]
+        errors = {"x": TextTooLongError("too long")}
+        return [Translation(text, (), (), error=errors.get(text)) for text in texts]
 
     lines = ["a\n", "x\n", "\n", "x\n"]
     [done] = translated(single(*lines, first=11), [Lines()], translate)

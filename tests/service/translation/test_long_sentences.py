@@ -85,6 +85,21 @@ def test_a_split_sentence_may_exceed_the_model_limit_unless_it_is_aligned(
         translate(models, " ".join(clauses), align=True)
 
 
+def test_a_text_that_is_too_long_concerns_no_text_in_another_language(models: ModelSet) -> None:
+    german, english = "Der Hund schläft und " * 40, "The old woman waits for her dog."
+    options = TranslationOptions(splitting="none")
+
+    def translated(*texts: str) -> list[Translation]:
+        return asyncio.run(models.translate(texts, "auto", "en", options, 60))
+
+    found = translated(german, english)
+    assert [one.text for one in found] == [german, english]
+    assert "exceeds the model's limit of 62" in found[0].problem
+    assert not found[1].problem
+    with pytest.raises(TextTooLongError, match="exceeds the model's limit of 62"):
+        translated(german)
+
+
 def test_with_alignment_clauses_share_the_maximum_length(models: ModelSet) -> None:
     translator = models.models[0].translator
     manifest, tokenizers = translator.manifest, translator.tokenizers

@@ -14,7 +14,7 @@ import pytest
 from service.engine.config import EngineConfig
 from service.engine.scheduler import Schedule
 from service.engine.types import DecodingSequence
-from service.errors import QueueFullError
+from service.errors import QueueFullError, TextTooLongError
 from service.models.bundle import load
 from service.models.loading import ModelOptions, ServedModel, start_model
 from service.models.model_set import ModelSet
@@ -24,13 +24,7 @@ from service.translation.options import TranslationOptions
 from service.translation.pivot import Lookahead, pairs, pivoted
 from service.translation.preparation import Preparation
 from service.translation.sentence_translator import SentenceTranslator
-from service.translation.types import (
-    Done,
-    Event,
-    SentenceResult,
-    TranslatedSentence,
-    Translation,
-)
+from service.translation.types import Done, Event, SentenceResult, TranslatedSentence, Translation
 from tests import toy
 from tests.conftest import TINY_BUNDLE
 from tests.service.api.model_folder import add
@@ -85,9 +79,10 @@ def test_texts_without_matching_sentences_are_complete() -> None:
 
 @pytest.mark.parametrize("problems", [("too long", ""), ("", "too long")])
 def test_a_text_is_never_left_in_the_pivot_language(problems: tuple[str, str]) -> None:
-    first, second = (Translation("The dog sleeps.", (), (), problem=one) for one in problems)
+    errors = (TextTooLongError(one) if one else None for one in problems)
+    first, second = (Translation("The dog sleeps.", (), (), error=one) for one in errors)
     found = pivoted("Der Hund schläft.", first, second, "en")
-    assert found == Translation("Der Hund schläft.", (), (), problem="too long")
+    assert (found.text, found.sentences, found.problem) == ("Der Hund schläft.", (), "too long")
 
 
 @pytest.fixture
