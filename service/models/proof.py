@@ -18,7 +18,6 @@ from service.models.bundle import GOLDEN, Bundle, Code, Direction, Manifest
 from service.text.sentence import Sentence
 from service.text.tokenizer import Tokenizers
 from service.translation.aligner import Aligner
-from service.translation.types import TranslatedSentence
 
 logger = logging.getLogger(__name__)
 
@@ -195,8 +194,7 @@ def measure_alignment(bundle: Bundle, aligner: Aligner) -> None:
         end = len(golden.source_ids) - len(bundle.manifest.special_tokens.source_end)
         [source] = aligner.tokenizers.source.decode([golden.source_ids[start:end]])
         [target] = aligner.tokenizers.target.decode([golden.ids])
-        sentence = TranslatedSentence(Sentence(source), (target,), (golden.score,))
-        aligner.measure(sentence, direction.around)
+        aligner.measure(Sentence(source), target, direction.around)
 
 
 def _proven(directions: Sequence[Direction], golden: Sequence[Golden]) -> list[Direction]:

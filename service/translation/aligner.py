@@ -5,9 +5,8 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
 from typing import TypeVar
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from service.engine.stalls import StallDetector
 from service.engine.types import Floats
 from service.models.bundle import MAX_LENGTH, SpecialTokens
+from service.text.run import Run
 from service.text.sentence import Sentence
 from service.text.tokenizer import Tokenizers
 from service.text.words import Alignment, align_words, word_spans
@@ -26,7 +26,7 @@ from service.translation.types import TranslatedSentence
 logger = logging.getLogger(__name__)
 
 MAX_WORD_PAIRS = 1_000_000
-"""Limit for the words of a sentence times those of its translation.
+"""Limit for the words of a sentence times those of its translation, and for the sum of these in an answer.
 
 512 x 1,024 tokens are half as many, but in scripts without spaces, a token may be several words.
 """
@@ -82,11 +82,11 @@ class Aligner:
         """Accept no more work; the threads end when they have finished theirs."""
         self._threads.shutdown(wait=False)
 
-    def promised(self, sources: Sequence[str], num_targets: int) -> AbstractContextManager[Promise]:
-        """Add the alignments of sentences to the backlog, each with `num_targets` translations."""
+    def promised(self, sources: Sequence[str]) -> AbstractContextManager[Promise]:
+        """Add alignments to the backlog; `sources` has the sentence of each."""
         if not sources:
             return nullcontext(Promise(0.0, 0.0))
-        return self.backlog.promised(num_targets * sum(cost_of(text, text) for text in sources))
+        return self.backlog.promised(sum(cost_of(text, text) for text in sources))
 
     async def align(
         self,
@@ -96,66 +96,85 @@ class Aligner:
         deadline: float,
         promise: Promise,
     ) -> list[TranslatedSentence]:
-        """Return the sentences with their alignments.
+        """Return the sentences with their tags in their places, and with alignments if these are wanted.
+
+        Only a sentence's best translation keeps its alignment, which may take a megabyte, and only if it is
+        no guess, and those before it have not reached `MAX_WORD_PAIRS`.
 
         Args:
             translated: sentences and their translations.
             around: the ids around them.
-            wanted: whether to align sentences without tags, too.
+            wanted: whether alignments are wanted.
             deadline: by the clock.
             promise: this work's entry in the backlog.
 
         Raises:
             DeadlineExceededError: the deadline passed before the last sentence was aligned.
         """
-        to_align = [sentence for sentence in translated if wanted or sentence.sentence.tags]
-        pairs = [(sentence.sentence, text) for sentence in to_align for text in sentence.targets]
-        promise.left = sum(cost_of(source.text, text) for source, text in pairs)
-        alignments: list[Alignment] = []
-        while len(alignments) < len(pairs):
+        pairs = [
+            _Pair(index, rank, sentence.sentence, target)
+            for index, sentence in enumerate(translated)
+            for rank, target in enumerate(sentence.targets)
+            if sentence.sentence.tags or (wanted and rank == 0)
+        ]
+        promise.left = sum(cost_of(pair.source.text, pair.target) for pair in pairs)
+        done: list[_Aligned] = []
+        room = MAX_WORD_PAIRS if wanted else 0
+        while len(done) < len(pairs):
             # the executor's queue is first in, first out: the next turn follows those of other requests
-            turn = partial(self._turn, pairs, len(alignments), around)
+            turn = partial(self._turn, pairs[len(done) :], around, room)
             newly_aligned, cost, seconds = await self._run(turn, deadline)
-            alignments += newly_aligned
+            done += newly_aligned
+            room -= sum(one.weights.size for _, one in newly_aligned if one is not None)
             promise.left -= cost
             self.backlog.measured(cost, seconds)
-        remaining = iter(alignments)
-        return [
-            replace(sentence, alignments=tuple(islice(remaining, len(sentence.targets))))
-            if wanted or sentence.sentence.tags
-            else sentence
-            for sentence in translated
-        ]
+        aligned = list(translated)
+        for pair, (restored, alignment) in zip(pairs, done, strict=True):
+            sentence = aligned[pair.index]
+            if restored is not None:
+                sentence = replace(sentence, restored=(*sentence.restored, restored))
+            if alignment is not None:
+                sentence = replace(sentence, alignment=alignment)
+            aligned[pair.index] = sentence
+        return aligned
 
-    def measure(self, sentence: TranslatedSentence, around: Around) -> None:
+    def measure(self, source: Sentence, target: str, around: Around) -> None:
         """Align a sentence on the calling thread, for a first measurement of the time this takes."""
-        pairs = [(sentence.sentence, text) for text in sentence.targets]
-        _, cost, seconds = self._turn(pairs, 0, around, lambda: None)
+        pair = _Pair(0, 0, source, target)
+        _, cost, seconds = self._turn([pair], around, 0, lambda: None)
         self.backlog.measured(cost, seconds)
 
     def _turn(
-        self,
-        pairs: Sequence[tuple[Sentence, str]],
-        first: int,
-        around: Around,
-        check: Check,
-    ) -> tuple[list[Alignment], int, float]:
-        """Align pairs, from the one at index `first`, until the turn is over or no pair is left.
+        self, pairs: Sequence["_Pair"], around: Around, room: int, check: Check
+    ) -> tuple[list["_Aligned"], int, float]:
+        """Align the first pairs, until the turn is over or no pair is left.
+
+        Args:
+            pairs: what is to be aligned.
+            around: the ids around it.
+            room: how many weights may be kept.
+            check: called before each pair.
 
         Returns:
-            the alignments, their cost, and the duration in seconds.
+            the results, their cost, and the duration in seconds.
         """
-        started, cost, alignments = time.perf_counter(), 0, []
-        for index in range(first, len(pairs)):
+        started, cost = time.perf_counter(), 0
+        aligned: list[_Aligned] = []
+        for pair in pairs:
             check()
-            sentence, text = pairs[index]
-            alignments.append(self._alignment(sentence, text, around))
-            cost += cost_of(sentence.text, text)
+            source, target = pair.source, pair.target
+            alignment = self.alignment(source, target, around)
+            restored = source.translated(target, alignment) if source.tags else None
+            size = int(alignment.weights.size)
+            is_kept = pair.rank == 0 and not alignment.is_guess and size <= room
+            room -= size if is_kept else 0
+            aligned.append((restored, alignment if is_kept else None))
+            cost += cost_of(source.text, target)
             if time.perf_counter() - started >= TURN_SECONDS:
                 break
-        return alignments, cost, time.perf_counter() - started
+        return aligned, cost, time.perf_counter() - started
 
-    def _alignment(self, sentence: Sentence, target: str, around: Around) -> Alignment:
+    def alignment(self, sentence: Sentence, target: str, around: Around) -> Alignment:
         """Return the alignment of a sentence with one of its translations.
 
         If it would be too large, words are merged, and it counts as a guess. The limits of tokens do not
@@ -223,6 +242,22 @@ class Aligner:
     async def _run(self, work: Callable[[Check], Result], deadline: float) -> Result:
         busy = self.watch.busy("an alignment")
         return await run_in_thread(work, self.clock, deadline, self._threads, busy)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A sentence and one of its translations."""
+
+    index: int
+    """The place of the sentence in its request."""
+    rank: int
+    """0 for the best translation."""
+    source: Sentence
+    target: str
+
+
+_Aligned = tuple[Run | None, Alignment | None]
+"""A translation with its tags in their places, if there are any, and its alignment, if it is kept."""
 
 
 def _in_order(targets: int, sources: int) -> Floats:

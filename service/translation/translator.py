@@ -127,11 +127,11 @@ class ModelTranslator:
             documents, tasks = await self.prepared(request, texts, effort, deadline, is_further)
             count.sentences = len(tasks)
             align = options.align and self.aligner.attention is not None
-            aligned = [task.sentence.text for task in tasks if align or task.sentence.tags]
-            with self.aligner.promised(aligned, ranks) as promise:
-                seconds_after = promise.seconds
+            sources = [task.sentence for task in tasks]
+            aligned = [one.text for one in sources for _ in range(ranks if one.tags else align)]
+            with self.aligner.promised(aligned) as promise:
                 report = _reporter(documents, on_sentence) if on_sentence else lambda _: None
-                found = await sentences.translate(tasks, seconds_after, report, is_further)
+                found = await sentences.translate(tasks, promise.seconds, report, is_further)
                 translated = [found[index] for index in range(len(tasks))]
                 if aligned:
                     translated = await self.aligner.align(
@@ -286,5 +286,6 @@ def _assemble(
 
 
 def _translated(sentence: TranslatedSentence, rank: int) -> Run:
-    alignment = ranked(sentence.alignments, rank) if sentence.alignments else None
-    return sentence.sentence.translated(ranked(sentence.targets, rank), alignment)
+    if sentence.restored:
+        return ranked(sentence.restored, rank)
+    return sentence.sentence.translated(ranked(sentence.targets, rank), None)

@@ -7,6 +7,7 @@ from typing import Literal
 from service.engine.types import FinishReason
 from service.errors import TextTooLongError
 from service.text.detector import Detection
+from service.text.run import Run
 from service.text.sentence import Sentence
 from service.text.words import Alignment
 
@@ -26,8 +27,10 @@ class TranslatedSentence:
     scores: tuple[float, ...]
     finish_reason: FinishReason = FinishReason.END
     recovery: Recovery | None = None
-    alignments: tuple[Alignment, ...] = ()
-    """One for each target; empty unless they are wanted or needed for tags."""
+    restored: tuple[Run, ...] = ()
+    """Each target with its tags in their places; empty if there are none."""
+    alignment: Alignment | None = None
+    """That of the best translation, if it is wanted and known."""
     rejected: str = ""
     """If the source was copied, the best translation, in which something was lost."""
     cause: str = NOT_KEPT

@@ -207,9 +207,6 @@ def _details(translation: Translation, with_alignment: bool) -> list[SentenceDet
         via = None
         if isinstance(translated, PivotedSentence):
             via = Via(language=translated.pivot, text=translated.pivot_text)
-        alignment = None
-        if with_alignment and translated.alignments and not translated.alignments[0].is_guess:
-            alignment = translated.alignments[0]
         detail = SentenceDetails(
             source=translated.source,
             target=translated.target,
@@ -218,8 +215,8 @@ def _details(translation: Translation, with_alignment: bool) -> list[SentenceDet
             problem=translated.problem or None,
             via=via,
         )
-        if alignment is not None:
-            shown = translated.sentence.shown(alignment)
+        if with_alignment and translated.alignment is not None:
+            shown = translated.sentence.shown(translated.alignment)
             detail.sourceTokens, detail.targetTokens, weights = shown
             detail.alignment = weights.astype(float).round(3).tolist()
         details.append(detail)

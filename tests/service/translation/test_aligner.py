@@ -16,13 +16,14 @@ from service.models.bundle import load
 from service.models.vocabularies import load_tokenizers
 from service.text.run import Tag
 from service.text.sentence import Sentence
-from service.translation.aligner import Aligner, Attention
+from service.translation.aligner import Aligner, Around, Attention
 from service.translation.types import TranslatedSentence
 from tests.conftest import TINY_BUNDLE
 from tests.fakes import Faults
 from tests.waiting import until
 
 SOURCE, TARGET = "Der alte Hund schläft.", "The old dog sleeps."
+AROUND: Around = ((5,), ())
 
 
 def aligner_of(attention: Attention, on_fault: Any = lambda *_: None) -> Aligner:
@@ -41,22 +42,18 @@ async def align(
     wanted: bool = True,
 ) -> list[TranslatedSentence]:
     deadline = time.monotonic() + seconds
-    with aligner.promised([one.sentence.text for one in translated], 1) as promise:
-        return await aligner.align(translated, ((5,), ()), wanted, deadline, promise)
+    with aligner.promised([one.sentence.text for one in translated]) as promise:
+        return await aligner.align(translated, AROUND, wanted, deadline, promise)
 
 
-def aligned(
-    attention: Attention, seconds: float = 10.0, is_guess: bool = False
-) -> tuple[list[int], dict[str, int]]:
+def aligned(attention: Attention, is_guess: bool = False) -> tuple[list[int], dict[str, int]]:
     """Align a sentence; return the source word of each target word, and the counted faults."""
     faults = Faults()
     aligner = aligner_of(attention, faults)
-    translated = [TranslatedSentence(Sentence(SOURCE), (TARGET,), (-1.0,))]
     try:
-        [found] = asyncio.run(align(aligner, translated, seconds))
+        alignment = aligner.alignment(Sentence(SOURCE), TARGET, AROUND)
     finally:
         aligner.close()
-    [alignment] = found.alignments
     assert np.isfinite(alignment.weights).all()
     assert alignment.weights.sum(axis=1) == pytest.approx(1)
     assert alignment.is_guess == is_guess
@@ -110,24 +107,28 @@ def test_attention_that_hangs_fails_at_the_deadline() -> None:
         assert end.wait(60)
         return crossed(source, target)
 
+    aligner = aligner_of(hanging)
     try:
         with pytest.raises(DeadlineExceededError):
-            aligned(hanging, seconds=0.05)
+            asyncio.run(align(aligner, sentences(SOURCE, 1), seconds=0.05))
     finally:
         end.set()
+        aligner.close()
 
 
 def test_too_many_words_are_merged_and_count_as_a_guess() -> None:
     aligner = aligner_of(crossed)
     text = "€" * 2000  # any run of unknown characters is one token
     assert len(aligner.tokenizers.source.encode([text])[0]) < 10
-    translated = [TranslatedSentence(Sentence(text), (text,), (-1.0,))]
     try:
-        [found] = asyncio.run(align(aligner, translated))
+        alignment = aligner.alignment(Sentence(text), text, AROUND)
+        [found] = asyncio.run(
+            align(aligner, [TranslatedSentence(Sentence(text), (text,), (-1.0,))])
+        )
     finally:
         aligner.close()
-    [alignment] = found.alignments
     assert alignment.is_guess
+    assert found.alignment is None, "it is not returned"
     assert alignment.weights.size <= 1_000_000
 
 
@@ -135,12 +136,10 @@ def test_tags_of_a_sentence_with_too_many_words_follow_groups_of_words() -> None
     aligner = aligner_of(crossed)
     text = "€" * 1500 + " Hund"
     sentence = Sentence(text, (Tag(1501, "<b>", "open"), Tag(1505, "</b>", "close")))
-    translated = [TranslatedSentence(sentence, ("€ " * 1500 + "dog",), (-1.0,))]
     try:
-        [found] = asyncio.run(align(aligner, translated, wanted=False))
+        alignment = aligner.alignment(sentence, "€ " * 1500 + "dog", AROUND)
     finally:
         aligner.close()
-    [alignment] = found.alignments
     assert alignment.weights.size <= 1_000_000
     assert alignment.weights.sum(axis=1) == pytest.approx(1)
     assert (alignment.source_words[0], alignment.source_words[-1]) == ("€€", "Hund")
@@ -161,6 +160,37 @@ class Watched:
 
 def sentences(text: str, count: int) -> list[TranslatedSentence]:
     return [TranslatedSentence(Sentence(text), (TARGET,), (-1.0,))] * count
+
+
+def test_alignments_of_a_request_are_kept_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.translation.aligner.MAX_WORD_PAIRS", 70)  # 25 a sentence
+    for seconds in (1e-9, 60.0):  # of a turn
+        monkeypatch.setattr("service.translation.aligner.TURN_SECONDS", seconds)
+        aligner = aligner_of(crossed)
+        try:
+            found = asyncio.run(align(aligner, sentences(SOURCE, 4)))
+        finally:
+            aligner.close()
+        sizes = [one.alignment.weights.size if one.alignment else 0 for one in found]
+        assert sizes == [25, 25, 0, 0]
+
+
+@pytest.mark.parametrize("tags", [(), (Tag(0, "<b>", "open"), Tag(3, "</b>", "close"))])
+@pytest.mark.parametrize("wanted", [True, False])
+def test_alternatives_are_aligned_only_for_tags(tags: tuple[Tag, ...], wanted: bool) -> None:
+    attention = Mock(side_effect=crossed)
+    aligner = aligner_of(attention)
+    targets = TARGET, "An old dog sleeps.", "The dog is asleep."
+    translated = TranslatedSentence(Sentence(SOURCE, tags), targets, (-1.0, -2.0, -3.0))
+    try:
+        [found] = asyncio.run(align(aligner, [translated], wanted=wanted))
+    finally:
+        aligner.close()
+    assert attention.call_count == (3 if tags else int(wanted))
+    assert [run.text for run in found.restored] == (list(targets) if tags else [])
+    assert all(len(run.tags) == 2 for run in found.restored)
+    assert (found.alignment is not None) == wanted
+    assert found.alignment is None or found.alignment.target == TARGET
 
 
 def test_a_short_request_is_aligned_before_a_long_one_ends(

@@ -69,8 +69,8 @@ def test_scores_alternatives_and_alignments_cover_the_whole_sentence(models: Mod
     alone = [translate(models, clause, alternatives=2).sentences[0] for clause in (FIRST, SECOND)]
     assert sentence.scores[0] == pytest.approx(sum(one.scores[0] for one in alone), abs=1e-4)
     assert len(sentence.targets) == 3
-    assert sentence.alignments[0].source == LONG
-    assert sentence.alignments[0].target == whole.text
+    assert sentence.alignment is not None
+    assert (sentence.alignment.source, sentence.alignment.target) == (LONG, whole.text)
 
 
 def test_a_split_sentence_may_exceed_the_model_limit_unless_it_is_aligned(

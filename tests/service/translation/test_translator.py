@@ -308,7 +308,7 @@ def test_waiting_alignments_count_for_requests_with_alignment(
         return attention(source, target)
 
     monkeypatch.setattr(aligner, "attention", held)
-    with aligner.promised(TEXTS, 1):
+    with aligner.promised(TEXTS):
         assert model.expected_wait, "the start has shown how long an alignment takes"
     aligner.backlog.measured(1e6, 1e6)  # as if a character took about a second
 
