@@ -26,6 +26,10 @@ _LINKS = frozenset(["Link", "Image"])
 _AROUND = _LINKS | {"Emphasis", "Strong", "Strikethrough"}
 _SURE = _LINKS | {"Heading", "Table", "TaskListMarker", "Code"}
 """Elements that hardly occur in texts that are not Markdown."""
+_CONTAINERS = re.compile(r"^[ \t>+*\-\d.)]++", re.MULTILINE)
+"""What a line begins with in nested quotes and lists."""
+MAX_READS = 50
+"""How often each character of a text may be read because of them: at most 3 times in usual texts."""
 _LETTER_IN_WORD = re.compile(rf"[^\W{TOUCHING}]")
 _TIGHT = rf"[^\s{TOUCHING}]"
 _IN_FORMULA = re.compile(  # 2**3**4, a**b**c, x**y**(z), but **H**TML
@@ -75,8 +79,14 @@ class _Event(NamedTuple):
 
 
 def atoms(text: str) -> Iterator[Atom]:
-    """Yield the atoms of a text, in order."""
-    return _Reader(text, _events(text)).atoms()
+    """Yield the atoms of a text, in order; none if it is too deeply nested to be read in linear time."""
+    return _Reader(text, [] if _nests_too_deeply(text) else _events(text)).atoms()
+
+
+def _nests_too_deeply(text: str) -> bool:
+    """Check whether reading takes too long, as the parser compares each line with all that it may be in."""
+    deepest = max(map(len, _CONTAINERS.findall(text)), default=0)
+    return deepest * (1 + text.count("\n") + text.count("\r")) > MAX_READS * len(text)
 
 
 def _events(text: str) -> list[_Event]:
