@@ -201,6 +201,11 @@ NOUN_COUNTS = (1, 2, 5, 1.5)
 """Numbers after which languages have different forms of a noun."""
 
 
+def plus(number: Number) -> str:
+    """Return the plus sign of a number, which its values lack; "" if it has none."""
+    return "+" if number.written.startswith("+") else ""
+
+
 def _plain(digits: str) -> str:
     return str(int(digits)) if len(digits) < 3 else digits
 

@@ -12,7 +12,7 @@ import regex
 from service.text.languages import Language
 from service.text.normal_forms import normalize
 from service.text.rules.currency_names import CODES, names, sign_is_first, words_between
-from service.text.rules.figures import Number, Read, figures_of
+from service.text.rules.figures import Number, Read, figures_of, plus
 from service.text.rules.notation import Notation
 from service.text.run import Stretch
 from service.text.words import BLANKS, TOUCHING, any_of
@@ -152,7 +152,8 @@ class Money:
 
     def written(self, number: Number) -> str | None:
         """Write a number with a word for a power of ten; None if the language has no such word."""
-        return self.figures.scales.written(number.values[0]) if len(number.values) == 1 else None
+        written = self.figures.scales.written(number.values[0]) if len(number.values) == 1 else None
+        return written and f"{plus(number)}{written}"
 
     def _marks(self, text: str) -> Iterator[_Mark]:
         for match in _MARK.finditer(text):

@@ -10,13 +10,14 @@ from typing import NamedTuple, Self
 import regex
 
 from service.text.languages import NEUTRAL, Language
-from service.text.rules.figures import Number, figures_of
+from service.text.rules.figures import Number, figures_of, plus
 from service.text.rules.rule import Rule, Setting
 from service.text.rules.unit_names import IDIOMS, names_of_units
 from service.text.run import Run
 from service.text.words import BLANKS, TOUCHING, any_of
 
 _DIGIT = re.compile(r"\d")
+_ALL_BUT_DIGITS = re.compile(r"\D++")
 _PLAIN = re.compile(r"\d{1,15}(?:\.\d{1,9})?")
 _LONG_WHOLE_NUMBER = re.compile(r"(?<![.,\d])\d{4}")
 """Digits that are not grouped."""
@@ -83,20 +84,24 @@ class UnitReader:
         return found.union(part for sign in signs for part in _parts(sign, self.names.signs))
 
     def written(self, text: str, number: Number, unit: str) -> str:
-        """Write a number in a text of another language with the name of a unit."""
+        """Write a number in a text of another language with the name of a unit; its digits stay the same."""
         digits, rest = (
             text[begin:end]
             for begin, end in pairwise((number.begin, number.end_of_digits, number.end))
         )
         if len(number.values) != 1 or not _PLAIN.fullmatch(number.values[0]):
             return self.names.written(f"{digits}{rest}", _SEVERAL, unit)
-        value = Decimal(number.values[0])
+        value, sign = Decimal(number.values[0]), plus(number)
         if rest:
             scaled = self.figures.scales.written(number.values[0])
-            return self.names.written(scaled or f"{digits}{rest}", value, unit)
+            written = f"{sign}{scaled}" if scaled else f"{digits}{rest}"
+            return self.names.written(written, value, unit)
         plain = f"{value:f}" if _LONG_WHOLE_NUMBER.search(digits) else f"{value:,f}"
         mark, group = self.figures.marks
-        written = plain.translate({ord("."): mark, ord(","): group})
+        written = f"{sign}{plain.translate({ord('.'): mark, ord(','): group})}"
+        is_same = _ALL_BUT_DIGITS.sub("", plain) == _ALL_BUT_DIGITS.sub("", number.written)
+        if not is_same or digits.startswith("#"):  # 007
+            written = digits
         return self.names.written(written, value, unit)
 
 

@@ -168,6 +168,7 @@ def test_each_sign_is_protected_with_its_number(text: str, kept: list[str]) -> N
     ("languages", "text", "written"),
     [
         ("de-en", "Über 1,5 Mio. $ in Rom", "Über 1.5 million $ in Rom"),
+        ("de-en", "Um +1,5 Mio. $ höher", "Um +1.5 million $ höher"),
         ("de-en", "Über CHF 1,5 Billionen.", "Über CHF 1.5 trillion."),
         ("en-de", "The $1.5 billion deal", "The $1,5 Milliarden deal"),
         ("zh-en", "¥5万", "¥50 thousand"),
