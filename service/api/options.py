@@ -119,7 +119,8 @@ class TranslationFields(BaseModel):
         if self.format not in ("text", "html"):
             raise InvalidRequestError(f"{self.format} format is not supported, only text and html")
         form: Format = "html" if self.format == "html" else "text"
-        return _options(
+        make = TranslationOptions if self.target_prefix else _options  # texts are not kept
+        return make(
             beam_size=self.beam_size,
             length_penalty=self.length_penalty,
             alternatives=alternatives,

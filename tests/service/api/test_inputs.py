@@ -200,3 +200,12 @@ def num_errors(model: type[BaseModel], fields: dict[str, object]) -> int:
     except InvalidRequestError:
         return 1
     return 0
+
+
+def test_a_target_prefix_is_in_no_cache() -> None:
+    first, second = (
+        native.TranslateRequest.model_validate({"q": "Hund", "target_prefix": "dog"}).options()
+        for _ in range(2)
+    )
+    assert first == second
+    assert first is not second
