@@ -110,6 +110,7 @@ class Connection(asyncio.Protocol):
         for timer in (self._timer, self._half_closed):
             if timer is not None:
                 timer.cancel()
+        self._half_closed = None  # it refers to this connection
         if self.exchange is not None:
             self.exchange.cut()
             self.exchange = None
