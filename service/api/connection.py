@@ -270,7 +270,9 @@ class Connection(asyncio.Protocol):
         scope = {**self._base, **scope_of(head), "state": self.app_state.copy()}
         self.exchange = exchange = Exchange(self, head, scope, self._seconds_in_line)
         self._seconds_in_line = 0.0
-        refusal = self.early_refusal and self.early_refusal.refusal(scope)
+        refusal = None
+        if self.early_refusal is not None and not self.all.are_too_busy_for(self):
+            refusal = self.early_refusal.refusal(scope)
         if refusal and self.writable.is_set():
             exchange.answer(refusal)
             return
