@@ -196,6 +196,8 @@ def _reloading_on_hangup(store: ModelStore, threads: Threads) -> Iterator[None]:
 
 
 def _reload(store: ModelStore) -> None:
+    if store.current is None:  # the first load would be refused, and end the service
+        return
     try:
         store.load()
     except AttendantError as error:

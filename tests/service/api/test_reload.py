@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from service.app import create_app
+from service.app import _reload, create_app
 from service.errors import BundleError
+from service.metrics import Metrics
+from service.models.model_store import ModelStore
 from service.settings import Settings
 from tests.conftest import TINY_BUNDLE, started
 from tests.waiting import wait_until
@@ -37,6 +39,16 @@ def bundle_of(directions: list[str], name: str, folder: Path) -> Path:
 
 def with_bundles(settings: Settings, *folders: Path) -> Settings:
     return settings.model_copy(update={"bundle": folders})
+
+
+def test_a_hangup_before_there_are_models_does_nothing(settings: Settings) -> None:
+    store = ModelStore(settings, Metrics())
+    _reload(store)
+    assert store.current is None
+    first = store.load()
+    _reload(store)
+    assert store.current is not first
+    store.stop()
 
 
 def test_bundles_are_selected_by_direction(settings: Settings, tmp_path: Path) -> None:
