@@ -17,9 +17,9 @@ class EngineConfig:
     max_num_batched_tokens: int = 5120
     """Limit for sentences x the largest `DecodingSequence.footprint` of a batch of two or more."""
     max_waiting: int = 2000
-    """Maximum number of waiting sentences; more are refused."""
+    """Maximum number of waiting sentences of new requests; more are refused."""
     max_waiting_tokens: int = 200_000
-    """Limit for `DecodingSequence.tokens` of all waiting sentences; more are refused."""
+    """Limit for `DecodingSequence.tokens` of these sentences; more are refused."""
     max_padding: int = 3
     """Maximum padding of sources that are encoded together, in tokens: about the cost of another run."""
     steps_per_run: int = 4

@@ -145,7 +145,7 @@ class Engine:
             deadline: in seconds by `clock`; unfinished sentences then fail with DeadlineExceededError.
             seconds_after: estimated duration of work after the search that must also meet the deadline.
             is_further: whether this is a further search of an admitted request: no limit of the queue and no
-                estimate refuses it.
+                estimate refuses it, and it takes no room from new requests.
 
         Raises:
             EngineDeadError, NotReadyError, QueueFullError: no sentence was admitted.
@@ -165,7 +165,7 @@ class Engine:
                 self._check_time(estimated, now, deadline, seconds_after)
                 for sequence in sequences:
                     sequence.estimated = estimated or None
-            self._shared.scheduler.add(sequences)
+            self._shared.scheduler.add(sequences, is_further)
             self._shared.arrived.notify(len(sequences))
         return sequences
 
@@ -182,16 +182,16 @@ class Engine:
             self._check_time(self._seconds_to_finish([], now), now, deadline)
 
     def _check_room(self, sequences: list[DecodingSequence], now: float) -> None:
-        """Check the limits of the queue.
+        """Check the limits of the queue, in which further searches of admitted requests do not count.
 
         Raises:
             QueueFullError: a limit would be exceeded; `retry_after` is the expected wait.
         """
         scheduler, config = self._shared.scheduler, self.config
-        waiting, added, limit = scheduler.num_waiting, len(sequences), config.max_waiting
+        waiting, added, limit = scheduler.num_new, len(sequences), config.max_waiting
         unit = "sentences"
         if waiting + added <= limit:
-            waiting, limit = scheduler.waiting_tokens, config.max_waiting_tokens
+            waiting, limit = scheduler.new_tokens, config.max_waiting_tokens
             added, unit = sum([sequence.tokens for sequence in sequences]), "tokens"
             if waiting + added <= limit or not waiting:
                 return

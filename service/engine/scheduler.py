@@ -52,6 +52,8 @@ class _Request:
     cost: int
     """The sum of these sentences' costs."""
     in_one_turn: bool
+    is_further: bool
+    """See `Engine.submit`."""
 
 
 class _Room:
@@ -95,7 +97,9 @@ class Scheduler:
     def __init__(self, config: EngineConfig) -> None:
         """Start empty."""
         self.config = config
-        self.waiting_tokens = self.waiting_cost = 0
+        self.waiting_cost = 0
+        self.num_new = self.new_tokens = 0
+        """The queue's sentences and their tokens, without further searches of admitted requests."""
         self.last_deadline = -math.inf
         """The latest deadline in the queue since it was last empty."""
         self.running: list[set[DecodingSequence]] = [set() for _ in range(config.num_workers)]
@@ -126,15 +130,16 @@ class Scheduler:
         """Return the cost of the waiting work that precedes the last sentence of a new request."""
         return self._cost_in_one_turn + sum(min(long.cost, cost) for long in self._long)
 
-    def add(self, sequences: Sequence[DecodingSequence]) -> None:
-        """Enqueue the sentences of a request."""
+    def add(self, sequences: Sequence[DecodingSequence], is_further: bool = False) -> None:
+        """Enqueue the sentences of a request; see `Engine.submit`."""
         if not sequences:
             return
         ordered = sorted(sequences, key=lambda sequence: -sequence.cost)[::-1]
         cost = sum([sequence.cost for sequence in sequences])
-        request = _Request(self._turn, next(self._arrivals), ordered, cost, cost <= TURN_COST)
+        arrival, in_one_turn = next(self._arrivals), cost <= TURN_COST
+        request = _Request(self._turn, arrival, ordered, cost, in_one_turn, is_further)
         bisect.insort(self._queue, request, key=_place)
-        if request.in_one_turn:
+        if in_one_turn:
             self._cost_in_one_turn += cost
         else:
             self._long.add(request)
@@ -144,7 +149,9 @@ class Scheduler:
             self.last_deadline = -math.inf
         self.last_deadline = max(self.last_deadline, *deadlines)
         self._requests.update(dict.fromkeys(sequences, request))
-        self.waiting_tokens += sum([sequence.tokens for sequence in sequences])
+        if not is_further:
+            self.num_new += len(sequences)
+            self.new_tokens += sum([sequence.tokens for sequence in sequences])
         self.waiting_cost += cost
 
     def schedule(self, worker: int, now: float) -> Schedule:
@@ -189,7 +196,7 @@ class Scheduler:
         self._requests.clear()
         self._queue.clear()
         self._long.clear()
-        self.waiting_tokens = self.waiting_cost = self._cost_in_one_turn = 0
+        self.num_new = self.new_tokens = self.waiting_cost = self._cost_in_one_turn = 0
         for batch in self.running:
             batch.clear()
         return sequences
@@ -257,7 +264,9 @@ class Scheduler:
         request.cost -= sequence.cost
         if request.in_one_turn:
             self._cost_in_one_turn -= sequence.cost
-        self.waiting_tokens -= sequence.tokens
+        if not request.is_further:
+            self.num_new -= 1
+            self.new_tokens -= sequence.tokens
         self.waiting_cost -= sequence.cost
         return request
 

@@ -127,8 +127,8 @@ class ModelSettings(BaseSettings):
         Field(
             ge=1,
             le=1_000_000,
-            description="Sentences that may wait, beyond which new requests get 429; a single request "
-            "with more gets 400.",
+            description="Sentences of new requests that may wait, beyond which others get 429; a single "
+            "request with more gets 400. Further searches of admitted requests do not count.",
         ),
     ] = 2000
     max_waiting_tokens: Annotated[
@@ -136,8 +136,8 @@ class ModelSettings(BaseSettings):
         Field(
             ge=1,
             le=1_000_000_000,
-            description="Source and target tokens that may wait, beyond which new requests get 429; a single "
-            "request with more gets 400.",
+            description="Source and target tokens of these sentences, beyond which new requests get 429; a "
+            "single request with more gets 400.",
         ),
     ] = 200_000
     steps_per_run: Annotated[

@@ -16,6 +16,8 @@ from service.translation.mailbox import Mailbox
 
 GRACE_SECONDS = 1.0
 """Time that the engine has after a deadline to report that it has passed."""
+FURTHER_AT_ONCE = 128
+"""Maximum further searches of an admitted request in the engine's queue, whose limits do not count them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +42,12 @@ class Searcher:
 
     @property
     def max_sentences(self) -> int:
-        """Maximum number of sentences in one call of `search`."""
+        """Maximum number of sentences in the first search of a request."""
         return self.engine.config.max_waiting
 
     @property
     def max_tokens(self) -> int:
-        """Maximum number of tokens in one call of `search`."""
+        """Maximum number of tokens in the first search of a request."""
         return self.engine.config.max_waiting_tokens
 
     def check_deadline(self, deadline: float) -> None:
@@ -64,7 +66,9 @@ class Searcher:
         seconds_after: float = 0.0,
         is_further: bool = False,
     ) -> AsyncGenerator[dict[int, Found], None]:
-        """Search for all sentences concurrently; runaway searches are repeated with n-gram blocking.
+        """Search for all sentences; runaway searches are repeated with n-gram blocking.
+
+        All sentences of a first search enter the engine's queue at once, those of a further search in turns.
 
         Args:
             work: the sentences.
@@ -80,7 +84,12 @@ class Searcher:
             RefusedError, AbandonedError, EngineError: see `service.errors`.
         """
         suspect: dict[int, list[Hypothesis]] = {}
-        async with aclosing(self._search(work, deadline, seconds_after, is_further)) as arrivals:
+        arriving = (
+            self._in_turns(work, deadline)
+            if is_further
+            else self._at_once(work, deadline, seconds_after)
+        )
+        async with aclosing(arriving) as arrivals:
             async for arrived in arrivals:
                 found = {}
                 for index, hypotheses in arrived.items():
@@ -109,7 +118,7 @@ class Searcher:
             for ids, options in (work[index] for index in suspect)
         ]
         indices, found = list(suspect), {index: Found(first) for index, first in suspect.items()}
-        async with aclosing(self._search(searches, deadline, is_further=True)) as arrivals:
+        async with aclosing(self._in_turns(searches, deadline)) as arrivals:
             async for arrived in arrivals:
                 for position, second in arrived.items():
                     index = indices[position]
@@ -117,7 +126,17 @@ class Searcher:
                         found[index] = Found(second, is_repeated=True)
         return found
 
-    async def _search(
+    async def _in_turns(
+        self, work: Sequence[Work], deadline: float
+    ) -> AsyncGenerator[dict[int, list[Hypothesis]], None]:
+        """Yield the hypotheses of further searches, `FURTHER_AT_ONCE` of which are in the queue at once."""
+        for start in range(0, len(work), FURTHER_AT_ONCE):
+            turn = work[start : start + FURTHER_AT_ONCE]
+            async with aclosing(self._at_once(turn, deadline, is_further=True)) as arrivals:
+                async for arrived in arrivals:
+                    yield {start + index: hypotheses for index, hypotheses in arrived.items()}
+
+    async def _at_once(
         self,
         work: Sequence[Work],
         deadline: float,

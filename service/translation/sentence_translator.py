@@ -126,17 +126,12 @@ class SentenceTranslator:
 
     async def _search_parts(
         self, work: Sequence[Work], seconds_after: float, is_further: bool
-    ) -> AsyncGenerator[dict[int, Found], None]:
-        """Yield the results of any number of searches by index, with the sources of unknown tokens."""
-        at_once = self._searcher.max_sentences
-        for start in range(0, len(work) or 1, at_once):  # an engine may refuse even an empty list
-            chunk = work[start : start + at_once]
-            search = self._searcher.search(chunk, self._deadline, seconds_after, is_further)
-            is_further = True
-            async with aclosing(search):
-                async for found in search:
-                    looked_up = await self._unknown_words.looked_up(chunk, found, self._deadline)
-                    yield {start + index: result for index, result in looked_up.items()}
+    ) -> AsyncGenerator[Mapping[int, Found], None]:
+        """Yield the results of searches by index, with the sources of unknown tokens."""
+        search = self._searcher.search(work, self._deadline, seconds_after, is_further)
+        async with aclosing(search):
+            async for found in search:
+                yield await self._unknown_words.looked_up(work, found, self._deadline)
 
     def _all_decoded(
         self, tasks: Sequence[Task], found: Mapping[int, list[Found]], check: Check

@@ -192,7 +192,7 @@ def test_what_is_forgotten_may_still_be_given_up() -> None:
     scheduler.schedule(0, now=0.0)
     assert set(scheduler.clear()) == set(line)
     scheduler.abort(line)
-    assert (scheduler.num_waiting, scheduler.waiting_tokens, scheduler.waiting_cost) == (0, 0, 0)
+    assert (scheduler.num_waiting, scheduler.new_tokens, scheduler.waiting_cost) == (0, 0, 0)
 
 
 def test_sentences_that_have_left_delay_nobody_behind_them() -> None:

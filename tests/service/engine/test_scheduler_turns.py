@@ -133,9 +133,9 @@ def test_aborted_sentences_leave_the_queue_at_once() -> None:
     line = [sequence() for _ in range(3)]
     scheduler.add(line)
     scheduler.abort(line[:2])
-    assert (scheduler.num_waiting, scheduler.waiting_tokens) == (1, line[2].cost)
+    assert (scheduler.num_waiting, scheduler.new_tokens) == (1, line[2].cost)
     assert scheduler.schedule(0, now=0.0).admitted == [line[2]]
-    assert (scheduler.num_waiting, scheduler.waiting_tokens) == (0, 0)
+    assert (scheduler.num_waiting, scheduler.new_tokens) == (0, 0)
 
 
 def test_a_forced_prefix_counts_as_work() -> None:

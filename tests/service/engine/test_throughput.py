@@ -102,6 +102,18 @@ def test_a_further_search_of_an_admitted_request_is_not_refused() -> None:
     assert engine.num_waiting == 13
 
 
+def test_further_searches_take_no_room_from_new_requests() -> None:
+    now = [100.0]
+    engine = engine_with_a_queue(now)  # which has room for 2 more sentences, and 70 tokens
+    item = [(echo_source(2), OPTIONS)]
+    further = engine.submit(item * 30, is_further=True)
+    engine.submit(item)
+    engine.abort(further)
+    engine.submit(item)
+    with pytest.raises(QueueFullError, match="12 sentences wait and 1 more would exceed"):
+        engine.submit(item)
+
+
 def test_the_average_time_in_a_batch_counts_if_others_wait() -> None:
     now = [100.0]
     engine = engine_with_a_queue(now)

@@ -138,6 +138,44 @@ def test_a_search_is_repeated_although_the_queue_is_full() -> None:
     assert search(seeker, tuple(echo_source(3)), 10)[0] == Found([GOOD], is_repeated=True)
 
 
+class Counting(ScriptedEngine):
+    """Records how many sentences are submitted at once, and whether as a further search."""
+
+    def __init__(self) -> None:
+        super().__init__(LOOP, GOOD)
+        self.submitted = list[tuple[int, bool]]()
+
+    def submit(
+        self,
+        items: Sequence[tuple[Sequence[int], DecodingOptions]],
+        deadline: float,
+        seconds_after: float,
+        is_further: bool,
+    ) -> list[DecodingSequence]:
+        self.submitted.append((len(items), is_further))
+        return super().submit(items, deadline, seconds_after, is_further)
+
+
+@pytest.mark.parametrize("is_further", [False, True])
+def test_further_searches_enter_the_queue_in_turns(
+    monkeypatch: pytest.MonkeyPatch, is_further: bool
+) -> None:
+    monkeypatch.setattr(searcher, "FURTHER_AT_ONCE", 2)
+    engine = Counting()
+    seeker, found = Searcher(engine, SentenceCache(0)), dict[int, Found]()  # type: ignore[arg-type]
+
+    async def collect() -> None:
+        work, deadline = [(tuple(echo_source(3)), OPTIONS)] * 5, time.monotonic() + 60
+        async with aclosing(seeker.search(work, deadline, is_further=is_further)) as stream:
+            async for done in stream:
+                found.update(done)
+
+    asyncio.run(collect())
+    in_turns = [(2, True), (2, True), (1, True)]
+    assert engine.submitted == [*(in_turns if is_further else [(5, False)]), *in_turns]
+    assert found == dict.fromkeys(range(5), Found([GOOD], is_repeated=True))
+
+
 class HalfDone(ScriptedEngine):
     """Finishes the first sentence only."""
 
