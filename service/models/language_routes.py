@@ -20,6 +20,11 @@ from service.translation.pivot import Lookahead, MatchedSentences, pivoted
 from service.translation.streaming import OnSentence
 from service.translation.types import SentenceResult, Translation
 
+GROUPS_AHEAD = 4
+"""Groups of sentences that the second model of a route translates at once while the first one is at work.
+
+To its queue, each is a request. So a long text must not be as many short requests, which others wait for.
+"""
 Codes = tuple[str, str]
 """Source and target language."""
 
@@ -196,6 +201,7 @@ class _SecondHalf:
         self._ahead: Lookahead | None = None
         self._waiting: list[SentenceResult] = []  # for `_look_ahead`, which has been started
         self._searches: list[asyncio.Future[None]] = []
+        self._groups = asyncio.Semaphore(GROUPS_AHEAD)
 
     async def beside(self, first: Coroutine[Any, Any, list[Translation]]) -> list[Translation]:
         """Return the result of the first half, which is cancelled if the second model cannot be loaded.
@@ -270,14 +276,15 @@ class _SecondHalf:
             self._first.cancel()
 
     async def _look_ahead(self) -> None:
-        """Translate all sentences that have come until the second model is there."""
+        """Translate all sentences that have come until the second model has time for them."""
         model = await asyncio.shield(self._model())
-        sentences, self._waiting = self._waiting, []
-        if self._ahead is None:
-            self._ahead = Lookahead(
-                model.translator, self._hop.direction, self._options, self._deadline(model)
-            )
-        await self._ahead.translate(sentences, self._report)
+        async with self._groups:
+            sentences, self._waiting = self._waiting, []
+            if self._ahead is None:
+                self._ahead = Lookahead(
+                    model.translator, self._hop.direction, self._options, self._deadline(model)
+                )
+            await self._ahead.translate(sentences, self._report)
 
     def _report(self, first: SentenceResult, pair: MatchedSentences) -> None:
         self._on_sentence(replace(first, translated=pair.sentence(self._language)))

@@ -1,7 +1,8 @@
 """Translation through a third language, in two halves that overlap.
 
-The second half translates each sentence as soon as the first half has finished it. At the end, it translates
-the whole text, with a cache of those sentences, so the result is that of two translations in succession.
+The second half translates sentences that the first half has finished while this one finishes others. At the
+end, it translates the whole text, with a cache of those sentences, so the result is that of two translations
+in succession.
 """
 
 from collections.abc import Callable, Sequence

@@ -11,13 +11,13 @@ import pytest
 from service.engine.types import Work
 from service.errors import ModelUnavailableError, TextTooLongError
 from service.metrics import Metrics
-from service.models.language_routes import Hop, translate_along
+from service.models.language_routes import GROUPS_AHEAD, Hop, translate_along
 from service.models.loading import ServedModel
 from service.models.model_set import ModelSet
-from service.translation.pivot import pivoted
+from service.translation.pivot import Lookahead, pivoted
 from service.translation.preparation import Preparation
 from service.translation.searcher import Found
-from service.translation.types import Translation
+from service.translation.types import SentenceResult, Translation
 from tests.service.translating import OPTIONS, TEXTS, outcomes
 
 
@@ -32,23 +32,31 @@ class Missing:
         yield
 
 
-def test_sentences_are_not_counted_as_rejected_if_the_second_model_fails_to_load(
-    models: ModelSet, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = models.own[0]
-    searcher = first.translator.searcher
+def one_by_one(models: ModelSet, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Make a model find one translation after the other, with time for other work, then set an event."""
+    is_done = asyncio.Event()
+    searcher = models.own[0].translator.searcher
     search = searcher.search
 
-    async def one_by_one(
+    async def slowly(
         work: Sequence[Work], deadline: float, *further: object
     ) -> AsyncIterator[dict[int, Found]]:
         for at, one in enumerate(work):
             async for found in search([one], deadline):
                 yield {at: found[0]}
-            for _ in range(100):  # in which the second model turns out not to come
+            for _ in range(100):
                 await asyncio.sleep(0)
+        is_done.set()
 
-    monkeypatch.setattr(searcher, "search", one_by_one)
+    monkeypatch.setattr(searcher, "search", slowly)
+    return is_done
+
+
+def test_sentences_are_not_counted_as_rejected_if_the_second_model_fails_to_load(
+    models: ModelSet, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one_by_one(models, monkeypatch)  # meanwhile, the second model turns out not to come
+    first = models.own[0]
     there, back = first.bundle.manifest.directions
     hops = [Hop(first, there), Hop(cast(ServedModel, Missing()), back)]
     with pytest.raises(ModelUnavailableError, match="it cannot be loaded"):
@@ -60,6 +68,20 @@ def there_and_back(models: ModelSet, texts: Sequence[str]) -> list[Translation]:
     [model] = models.own
     hops = [Hop(model, direction) for direction in model.bundle.manifest.directions]
     return asyncio.run(translate_along(hops, texts, OPTIONS, 60))
+
+
+def test_a_long_text_is_not_many_short_requests_to_the_second_model(
+    models: ModelSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_done, groups = one_by_one(models, monkeypatch), list[int]()
+
+    async def translate(self: Lookahead, results: Sequence[SentenceResult], _: object) -> None:
+        groups.append(len(results))
+        await is_done.wait()
+
+    monkeypatch.setattr(Lookahead, "translate", translate)
+    assert len(there_and_back(models, TEXTS * 4)) == 8
+    assert groups == [*[1] * GROUPS_AHEAD, 8 - GROUPS_AHEAD]
 
 
 def test_both_halves_of_long_texts_are_matched_on_a_thread(
