@@ -17,6 +17,8 @@ from service.engine.types import Floats, Ints, RunPlan
 
 Caches = Any
 """The self-attention caches that a run returns; opaque to all but the runner."""
+LARGE_ALIGNMENT = 512
+"""Tokens of both sides, from which alignments run one at a time: 512 + 1,024 tokens take 110 MB."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from service.engine.denormals import flush_denormals
-from service.engine.model_runner import Caches, PackedRun, PackedState
+from service.engine.model_runner import LARGE_ALIGNMENT, Caches, PackedRun, PackedState
 from service.engine.process_memory import trim
 from service.engine.types import Device, Floats, Ints, RunPlan
 
@@ -23,8 +23,6 @@ logger = logging.getLogger(__name__)
 
 MAX_RUNNERS = 8
 """Maximum number of sessions with their own packed copy of the weights."""
-LARGE_ALIGNMENT = 512
-"""Tokens of both sides, from which alignments run one at a time: 512 + 1,024 tokens take 110 MB."""
 
 
 def cuda_is_usable() -> bool:
@@ -93,7 +91,6 @@ class OnnxModelRunner:
         outputs = {item.name for item in self._decoder.get_outputs()}
         self._host_outputs = [name for name in _HOST_OUTPUTS if name in outputs]
         self._prepared = threading.local()
-        self._aligning = threading.Lock()
 
     def encode(self, source_ids: Ints, source_bias: Floats) -> list[NDArray[np.floating]]:
         """Return cross-attention keys and values, [B, H, S, D] each, in the order of the decoder's inputs."""
@@ -125,9 +122,8 @@ class OnnxModelRunner:
         ids = np.array([source_ids], np.int64), bias, np.array([target_ids], np.int64)
         if len(source_ids) + len(target_ids) < LARGE_ALIGNMENT:
             return self._alignment(*ids)
-        with self._aligning:
-            alignment = self._alignment(*ids).copy()  # out of the memory that is released
-            _shrink(self._encoder, self.scorer)
+        alignment = self._alignment(*ids).copy()  # out of the memory that is released
+        _shrink(self._encoder, self.scorer)
         return alignment
 
     def _alignment(self, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:

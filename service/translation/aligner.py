@@ -11,7 +11,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from service.engine.model_runner import LARGE_ALIGNMENT
 from service.engine.stalls import StallDetector
+from service.engine.turns import Turns
 from service.engine.types import Floats
 from service.models.bundle import MAX_LENGTH, SpecialTokens
 from service.text.run import Run
@@ -75,7 +77,7 @@ class Aligner:
         self.attention, self.clock, self.on_fault = attention, clock, on_fault
         self.watch = watch or StallDetector(clock)
         self.backlog = Backlog(threads)
-        self._threads = Threads(threads, "aligner")
+        self._threads, self._large = Threads(threads, "aligner"), Turns(1)
         self._threads.start()
 
     def close(self) -> None:
@@ -211,7 +213,7 @@ class Aligner:
             return None
         source_end = len(source) - len(self.special.source_end)
         try:
-            weights = self.attention(source, target_ids)
+            weights = self._computed(self.attention, source, target_ids)
             if (
                 weights.shape == (len(target_ids) - 2, len(source))
                 and (np.abs(weights) <= MAX_WEIGHT).all()
@@ -222,6 +224,16 @@ class Aligner:
             logger.exception("a sentence is aligned by word order: its attention failed")
         self.on_fault("alignment", 1)
         return None
+
+    def _computed(
+        self, attention: Attention, source: Sequence[int], target: Sequence[int]
+    ) -> Floats:
+        """Compute attention weights; those of long texts one after the other, as they take much memory."""
+        if len(source) + len(target) < LARGE_ALIGNMENT:
+            return attention(source, target)
+        waiting = self.watch.busy("the wait for a large alignment", self._large.num_ended)
+        with waiting, self._large, self.watch.busy("a large alignment"):
+            return attention(source, target)
 
     async def run(self, work: Callable[[Check], Result], cost: float, deadline: float) -> Result:
         """Run other work on the aligner's threads, and return its result; it is part of the backlog, too.

@@ -10,6 +10,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
+from service.engine.stalls import StallDetector
 from service.engine.types import Floats
 from service.errors import DeadlineExceededError
 from service.models.bundle import load
@@ -20,7 +21,7 @@ from service.translation.aligner import Aligner, Around, Attention
 from service.translation.types import TranslatedSentence
 from tests.conftest import TINY_BUNDLE
 from tests.fakes import Faults
-from tests.waiting import until
+from tests.waiting import until, wait_until
 
 SOURCE, TARGET = "Der alte Hund schläft.", "The old dog sleeps."
 AROUND: Around = ((5,), ())
@@ -264,3 +265,35 @@ def test_cancelled_and_expired_requests_leave_the_backlog() -> None:
         attention.next.release()
         aligner._threads.shutdown(wait=True)
     assert len(attention.asked) == 1
+
+
+def test_large_alignments_run_one_at_a_time_and_those_that_wait_do_not_hang() -> None:
+    now, may_end, running = 0.0, threading.Semaphore(0), list[int]()
+
+    def attention(source: Sequence[int], target: Sequence[int]) -> Floats:
+        running.append(1 + sum(running))
+        assert may_end.acquire(timeout=60)
+        running.append(-sum(running))
+        return crossed(source, target)
+
+    bundle, watch = load(TINY_BUNDLE), StallDetector(lambda: now)
+    special = bundle.manifest.special_tokens
+    aligner = Aligner(load_tokenizers(bundle), special, attention, 1, time.monotonic, watch=watch)
+    source, target = [5, *[9] * 300, special.eos], [8] * 300
+    threads = [
+        threading.Thread(target=aligner.attended, args=(source, target, ((5,), ())))
+        for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    wait_until(lambda: running == [1] and len(watch._runs) == 3)
+    for changes in (3, 5, 6):  # 4 s for each
+        assert watch.failure(5.0) is None
+        now += 4.0
+        assert watch.failure(5.0) is None
+        may_end.release()
+        wait_until(lambda count=changes: len(running) == count)  # type: ignore[misc]
+    for thread in threads:
+        thread.join(60)
+    aligner.close()
+    assert running == [1, -1] * 3
