@@ -11,7 +11,9 @@ from uvicorn.server import ServerState
 from service.api.connection import Connection
 from service.api.connections import Connections
 from service.api.line import Line
-from service.api.middleware.context import RequestContext
+from service.api.middleware.admission import Admission
+from service.api.middleware.context import AccessLog, RequestContext
+from service.api.middleware.early import EarlyRefusal
 from service.metrics import Metrics
 from tests.service.api import conversation as conversations
 from tests.service.api.conversation import HEAD, POST, Connect, may_answer, refusal, talk
@@ -147,6 +149,26 @@ def test_a_client_that_has_yet_to_read_its_answer_is_busy() -> None:
         await until(lambda: not connections._open)
 
     talk(conversation, connections)
+
+
+def test_while_others_are_busy_a_connection_gets_only_one_refusal() -> None:
+    admission = Admission(0, 60, lambda: None, lambda: None)
+    early = EarlyRefusal(admission, AccessLog(Metrics()))
+    request = POST.replace(b" / ", b" /translate ") + b"content-length: 1\r\n\r\na"
+
+    async def conversation(connect: Connect) -> None:
+        for _ in range(3):
+            _, writer = await connect()
+            writer.write(HEAD.replace(b" / ", b" /patient ") + b"\r\n")
+        await until(lambda: not connections._idle and len(connections) == 3)
+        reader, writer = await connect()
+        writer.write(request * 3)
+        status, error = await refusal(reader)
+        assert (status, error["code"]) == (b"503", "too_many_connections")
+        may_answer().set()
+
+    connections = Connections(4)
+    talk(conversation, connections, keep_alive_seconds=60, early_refusal=early)
 
 
 def test_a_client_that_does_not_read_why_it_is_refused_is_not_busy() -> None:
