@@ -114,9 +114,8 @@ class Field:
         if self.keep and NEW_FIELD in value:
             return Record(line, problem=f"it has a field {NEW_FIELD} already")
         start, end = _span_of_value(line, self.name)
-        if (
-            self.keep
-        ):  # an empty text has an empty translation, so that all rows have the same fields
+        if self.keep:
+            # a row without text gets an empty translation, so that all rows have the same fields
             before, after = f'{line[:end]}, "{NEW_FIELD}": ', line[end:]
             return Record(f'{before}""{after}', text, before, after, _json)
         return Record(line, text, line[:start], line[end:], _json)

@@ -148,9 +148,8 @@ def test_a_request_that_comes_when_all_others_have_left_is_not_forgotten(
 
     def then_somebody_asks(model: PooledModel) -> None:
         load(model)
-        if (
-            model is b and not asked
-        ):  # it was not loaded, as nobody waited, but its turn is not over
+        # `b` was not loaded, as nobody waited for it, but its turn is not over
+        if model is b and not asked:
             asked.append(pool.ask(b))
 
     monkeypatch.setattr(pool, "_load", then_somebody_asks)
