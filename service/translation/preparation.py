@@ -3,17 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice
 from math import inf
 
 from service.engine.types import DecodingOptions, Work, tokens_of
-from service.errors import (
-    MAX_QUOTED,
-    InvalidRequestError,
-    LimitExceededError,
-    TextTooLongError,
-    quoted,
-)
+from service.errors import InvalidRequestError, LimitExceededError, TextTooLongError, quoted
 from service.models.bundle import Direction, Manifest
 from service.text.document import Document, parts_of
 from service.text.pipeline import Pipeline
@@ -115,13 +108,12 @@ class Preparation:
         if unknown in self._prefix:
             unwritable = (
                 character
-                for character in dict.fromkeys(text)
+                for character in text
                 if unknown in self.tokenizers.target.encode([character.strip()])[0]
             )
-            shown = "".join(islice(unwritable, MAX_QUOTED + 1)) or text
             raise InvalidRequestError(
                 f"Invalid request: target_prefix parameter has characters that the model cannot write: "
-                f"{quoted(shown)}"
+                f"{quoted(''.join(dict.fromkeys(unwritable)) or text)}"
             )
 
     def take_apart(

@@ -22,7 +22,6 @@ from service.text.document import Document
 from service.text.pipeline import Pipeline
 from service.text.sentence import Sentence
 from service.text.stand_ins import StandIn
-from service.text.tokenizer import Tokenizer
 from service.translation.effort import effort_of
 from service.translation.options import TranslationOptions
 from service.translation.preparation import Preparation
@@ -195,26 +194,6 @@ def test_a_prefix_with_unknown_characters_is_refused(
         options = replace(OPTIONS, target_prefix=prefix)
         with pytest.raises(InvalidRequestError, match=f'cannot write: "{lacking}"'):
             asyncio.run(models.translate(TEXTS[:1], "de", "en", options, 60))
-
-
-def test_of_the_unknown_characters_in_a_prefix_only_those_shown_are_looked_for(
-    models: ModelSet, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    encode, asked = Tokenizer.encode, list[str]()
-
-    def spy(self: Tokenizer, sentences: Sequence[str]) -> list[list[int]]:
-        asked.extend(sentences)
-        return encode(self, sentences)
-
-    monkeypatch.setattr(Tokenizer, "encode", spy)
-    many = "".join(map(chr, range(0x4E00, 0x5E00)))
-    for prefix in (many, "\u2603 waits " * 1_000):
-        asked.clear()
-        with pytest.raises(InvalidRequestError, match="cannot write"):
-            asyncio.run(
-                models.translate(["Ja."], "de", "en", replace(OPTIONS, target_prefix=prefix), 60)
-            )
-        assert len(asked) < 70
 
 
 @pytest.mark.parametrize(
