@@ -44,8 +44,6 @@ class Connection(asyncio.Protocol):
         max_head_bytes: int = MAX_HEAD_BYTES,
     ) -> None:
         """Create a connection with uvicorn's arguments, the set of all connections, and our limits."""
-        if not config.loaded:
-            config.load()
         self.config, self.server_state, self.app_state = config, server_state, app_state
         self.loop = _loop or asyncio.get_running_loop()
         self.all = Connections() if connections is None else connections
@@ -60,7 +58,7 @@ class Connection(asyncio.Protocol):
         self._buffer = bytearray()  # received, but not processed
         self._is_reading, self._is_advancing = True, False
         self._held: Head | None = None  # of a request that waits in line
-        self._is_in_line = self._is_next = self._is_pipelined = self._is_refused = False
+        self._is_in_line = self._is_next = self._is_pipelined = False
         self.is_probe = False
         """Whether the path of the last request, as it was sent, is that of a health check or of metrics."""
         self._seconds_in_line = 0.0
@@ -73,11 +71,10 @@ class Connection(asyncio.Protocol):
     def is_busy(self) -> bool:
         """Whether a complete request waits for its answer, or a part of that for its client to read it.
 
-        A pipelined request counts if its whole body has been read ahead, and is not in chunks. Probes do not
-        count, nor does a refusal after which the connection is closed.
+        A pipelined request counts if its whole body has been read ahead, and is not in chunks. Probes do not.
         """
         exchange, head = self.exchange, self._held
-        if self.is_probe or self._is_refused:
+        if self.is_probe:
             return False
         if exchange is not None and exchange.is_received and not exchange.is_answered:
             return True
@@ -286,7 +283,7 @@ class Connection(asyncio.Protocol):
         """Answer with an error, unless an answer has begun, and close the connection."""
         if self.transport.is_closing():
             return
-        exchange, self._is_refused = self.exchange, True
+        exchange = self.exchange
         if exchange is None or not exchange.has_started:
             start = self._heads if exchange is None else exchange.head
             path = self._heads.path if exchange is None else exchange.scope["path"]
@@ -306,7 +303,6 @@ class Connection(asyncio.Protocol):
             self.transport.close()
         else:
             self.transport.hang_up()
-        self.all.changed(self)
         self._watch()
 
     def _refuse_slow(self) -> None:

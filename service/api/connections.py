@@ -85,8 +85,8 @@ class Connections:
             self._idle[connection] = None
 
     def changed(self, connection: "Connection") -> None:
-        """Record whether a connection is busy."""
-        if connection.is_busy:
+        """Record whether a connection is busy; beyond the limit, none counts, so that it can be closed."""
+        if connection.is_busy and self._num_busy_besides(connection) < self.busy_limit:
             self._idle.pop(connection, None)
         elif connection in self._open:
             self._idle.setdefault(connection)

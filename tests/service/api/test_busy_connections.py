@@ -171,16 +171,29 @@ def test_while_others_are_busy_a_connection_gets_only_one_refusal() -> None:
     talk(conversation, connections, keep_alive_seconds=60, early_refusal=early)
 
 
-def test_a_client_that_does_not_read_why_it_is_refused_is_not_busy() -> None:
+def test_clients_that_do_not_read_why_they_are_refused_take_no_reserved_connections() -> None:
     async def run() -> None:
         config = uvicorn.Config(conversations.app, log_config=None)
-        connections, socket = Connections(4), Socket()
-        socket.connect(Connection(config, ServerState(), {}, None, connections))
-        socket.read(reads=False)
-        socket.protocol.data_received(b"GET / HTTP/1.1\r\n\r\n")
-        assert not socket.protocol.writable.is_set()
-        assert len(connections._idle) == len(connections) == 1
-        socket.reset()
+        connections = Connections(4)
+
+        def connect() -> Socket:
+            socket = Socket()
+            socket.connect(Connection(config, ServerState(), {}, None, connections))
+            return socket
+
+        refused = [connect() for _ in range(4)]
+        for socket in refused:
+            socket.read(reads=False)
+            socket.protocol.data_received(b"GET / HTTP/1.1\r\n\r\n")
+            assert not socket.protocol.writable.is_set()
+        newcomer = connect()
+        assert [socket.was_aborted for socket in [*refused, newcomer]] == [
+            *[False] * 3,
+            True,
+            False,
+        ]
+        for socket in (*refused, newcomer):
+            socket.reset()
         await until(lambda: len(connections) == 0)
 
     asyncio.run(run())
