@@ -273,11 +273,13 @@ class ModelStore:
         """
         time.sleep(grace_seconds)
         replaced = leaving.pop()
-        self.has_hung |= not self._finish(replaced, self.drain_seconds)
-        if self._folder is not None:
-            gone = [model for model in replaced.pooled if model not in self._pooled]
-            self._folder.pool.remove(gone)
-            self._folder.pool.wait_until_unloaded(gone)
+        try:
+            self.has_hung |= not self._finish(replaced, self.drain_seconds)
+        finally:  # otherwise, memory would exceed its limit for ever
+            if self._folder is not None:
+                gone = [model for model in replaced.pooled if model not in self._pooled]
+                self._folder.pool.remove(gone)
+                self._folder.pool.wait_until_unloaded(gone)
         del replaced
         gc.collect()
         trim()

@@ -253,18 +253,41 @@ def test_a_reload_waits_until_the_models_of_the_folder_replaced_before_are_unloa
     store.stop()
 
 
+def unless_retiring(thread: threading.Thread, start: Any = threading.Thread.start) -> None:
+    """Start a thread, unless it is to end replaced models."""
+    if thread.name == "retire":
+        raise RuntimeError("can't start new thread")
+    start(thread)
+
+
+def test_models_that_a_reload_replaces_are_unloaded_even_if_it_fails_to_end_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(model_store, "GRACE_SECONDS", 0.0)
+    shutil.copytree(TINY_BUNDLE, tmp_path / "models" / "a")
+    settings = Settings(bundles=tmp_path / "models", preload=("all",), device="cpu")
+    store = ModelStore(settings, Metrics(), drain_seconds=0.0)
+    [old] = store.load().pooled
+    (tmp_path / "models" / "a").rename(tmp_path / "models" / "b")
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", unless_retiring)
+        patched.setattr(store, "_finish", fail)
+        with pytest.raises(MemoryError):
+            store.load()
+    assert (old.state, old.pool.is_replacing) == ("unloaded", False)
+    store.stop()
+
+
 def test_replaced_models_end_also_if_there_are_no_more_threads(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(model_store, "GRACE_SECONDS", 0.0)
     store = ModelStore(Settings(bundle=(TINY_BUNDLE,), device="cpu"), Metrics())
-    replaced, start = store.load(), threading.Thread.start
-
-    def unless_retiring(thread: threading.Thread) -> None:
-        if thread.name == "retire":
-            raise RuntimeError("can't start new thread")
-        start(thread)
-
+    replaced = store.load()
     monkeypatch.setattr(threading.Thread, "start", unless_retiring)
     current = store.load()
     assert (replaced.is_alive, current.is_alive) == (False, True)
