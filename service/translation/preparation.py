@@ -137,7 +137,7 @@ class Preparation:
             try:
                 document, text_tasks = self._take_apart(text, sentences, tokens, check)
             except TextTooLongError as error:
-                document, text_tasks = Document((text,), error), []
+                document, text_tasks = Document((text,), error.with_traceback(None)), []
             documents.append(document)
             tasks += text_tasks
             sentences += sum(len(task.work) for task in text_tasks)

@@ -95,6 +95,10 @@ def test_a_text_that_is_too_long_concerns_no_text_in_another_language(models: Mo
     found = translated(german, english)
     assert [one.text for one in found] == [german, english]
     assert "exceeds the model's limit of 62" in found[0].problem
+    assert found[0].error is not None
+    assert found[0].error.__traceback__ is None, (
+        "it would keep all texts until garbage is collected"
+    )
     assert not found[1].problem
     with pytest.raises(TextTooLongError, match="exceeds the model's limit of 62"):
         translated(german)
