@@ -114,9 +114,16 @@ class Gate:
 
 
 def _key_of_head(request: Request) -> str | None:
-    """Return the key of `Authorization: Bearer KEY` or DeepL's `Authorization: DeepL-Auth-Key KEY`."""
+    """Return the key of `Authorization: Bearer KEY` or DeepL's `Authorization: DeepL-Auth-Key KEY`.
+
+    Letters beyond ASCII are UTF-8, as most clients send them, or else Latin-1 (RFC 9110, section 5.5).
+    """
     field = dict(request.scope["headers"]).get(b"authorization", b"")
-    scheme, _, key = field.decode("latin-1").partition(" ")
+    try:
+        text = field.decode()
+    except UnicodeDecodeError:
+        text = field.decode("latin-1")
+    scheme, _, key = text.partition(" ")
     return key.strip() if scheme.lower() in ("bearer", "deepl-auth-key") else None
 
 

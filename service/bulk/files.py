@@ -36,7 +36,9 @@ class File:
     size: int
 
 
-def files_of(source: Path, out: Path, part: Path, wanted: Wanted) -> tuple[list[File], list[Path]]:
+def files_of(
+    source: Path, out: Path, part: Path, wanted: Wanted
+) -> tuple[list[File], dict[Path, str]]:
     """List the files of a run.
 
     Args:
@@ -46,22 +48,28 @@ def files_of(source: Path, out: Path, part: Path, wanted: Wanted) -> tuple[list[
         wanted: the user's options for the layout of lines.
 
     Returns:
-        The files in order, and the files of a folder that are skipped because of their suffix.
+        The files in order, and what else is in a folder, with the reasons for which it is skipped.
 
     Raises:
         BulkError: an option for the layout is missing, the folder has no suitable file, `out` is in it, or
             `source` is a pipe or a device, which cannot be read again to continue a run.
-        OSError: there is no such file.
+        OSError: there is no such file, or a folder cannot be read.
     """
     if not source.is_dir():
         if source.exists() and not source.is_file():
             raise BulkError(f"{source} is neither a file nor a folder")
         size = source.stat().st_size
-        return [File(source, part, out.suffix, layout_of(source, wanted), size)], []
+        return [File(source, part, out.suffix, layout_of(source, wanted), size)], {}
     if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(source)):
         raise BulkError(f"{out} lies within {source}: its files would be translated again")
-    paths = sorted(path for path in source.rglob("*") if path.is_file())
-    supported = [path for path in paths if wanted.kind or kind_of(path) in KINDS]
+    supported, left_out = [], {}
+    for path in _contents(source):
+        if not path.is_file():
+            left_out[path] = "it is not a file"
+        elif wanted.kind or kind_of(path) in KINDS:
+            supported.append(path)
+        else:
+            left_out[path] = "it is not a .txt, .tsv or .jsonl file"
     if not supported:
         raise BulkError(f"{source} has no file whose name ends in .txt, .tsv or .jsonl")
     files = [
@@ -74,7 +82,25 @@ def files_of(source: Path, out: Path, part: Path, wanted: Wanted) -> tuple[list[
         )
         for path in supported
     ]
-    return files, [path for path in paths if path not in set(supported)]
+    return files, left_out
+
+
+def _contents(folder: Path) -> list[Path]:
+    """Return all that is in a folder and its subfolders, sorted. Links to folders are not followed.
+
+    Raises:
+        OSError: a folder cannot be read.
+    """
+    found = []
+    for parent, subfolders, names in os.walk(folder, onerror=_raise):
+        paths = [Path(parent, name) for name in subfolders]
+        found += [path for path in paths if path.is_symlink()]
+        found += [Path(parent, name) for name in names]
+    return sorted(found)
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def kind_of(path: Path) -> str:

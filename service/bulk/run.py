@@ -59,9 +59,8 @@ def run(job: Job, load: Callable[[], tuple[Translate, dict[str, Any]]]) -> int:
     if os.path.lexists(job.out):
         raise BulkError(f"{job.out} exists already: delete it, or name another output")
     files, left_out = files_of(job.source, job.out, job.part, job.wanted)
-    for path in left_out:
-        name = one_line(str(path))
-        print_line(f"{name} is skipped: it is not a .txt, .tsv or .jsonl file")
+    for path, reason in left_out.items():
+        print_line(f"{one_line(str(path))} is skipped: {reason}")
     if job.part.exists() and not job.state.exists():
         raise BulkError(
             f"{job.part} exists already, but {job.state.name} is missing, so the run cannot be resumed: "

@@ -30,12 +30,12 @@ class Writer:
         self._kept += lines
 
     def flush(self) -> None:
-        """Write the added lines durably to disk.
+        """Write the added lines durably to disk; a file without lines must be valid, too.
 
         Raises:
             BulkError: the disk is full, or fails.
         """
-        if self._kept:
+        if self._kept or not self.size:
             content = self._compressed("".join(self._kept).encode("utf-8"))
             append(self._file, content)
             self.size += len(content)

@@ -59,6 +59,18 @@ def test_an_invalid_key_is_refused_even_if_none_is_required(
         assert (answer.status_code, answer.json()["error"]) == (403, "Invalid API key")
 
 
+def test_a_key_in_the_head_may_be_utf8_or_latin1(settings: Settings, tmp_path: Path) -> None:
+    path = tmp_path / "keys.toml"
+    path.write_text(f'[old]\nsha256 = "{digest_of("schlüssel")}"\n')
+    found = settings.model_copy(update={"api_keys": path, "key_required": True})
+    with started(found) as client:
+        for encoding in ("utf-8", "latin-1"):
+            fields = [(b"authorization", "Bearer schlüssel".encode(encoding))]
+            assert client.post("/translate", json=BODY, headers=fields).status_code == 200
+        wrong = client.post("/translate", json=BODY, headers=[(b"authorization", b"Bearer \xff")])
+        assert wrong.json()["code"] == "invalid_key"
+
+
 WRONG = [
     ("/translate", b'{"q": 5, "api_key": "KEY"}'),
     ("/translate", b'{"api_key": "KEY"}'),

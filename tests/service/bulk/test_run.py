@@ -1,13 +1,14 @@
 """Whole runs with a fake translation, so that every line can be checked."""
 
 import gzip
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from service.bulk import reader, run
-from service.bulk.compression import opened
+from service.bulk.compression import compressor, opened
 from service.bulk.errors import BulkError
 from service.bulk.files import Wanted
 from service.bulk.pump import Translate
@@ -184,6 +185,44 @@ def test_a_folder_must_have_files_and_not_contain_its_output(tmp_path: Path) -> 
     (tmp_path / "a.txt").write_text("a\n")
     with pytest.raises(BulkError, match="its files would be translated again"):
         started(run.Job(tmp_path, tmp_path / "out", Wanted()))
+
+
+def test_what_is_no_file_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, elsewhere = tmp_path / "in", tmp_path / "elsewhere"
+    for made in (folder, elsewhere):
+        made.mkdir()
+        (made / "a.txt").write_text("a\n")
+    (folder / "dangling.txt").symlink_to(tmp_path / "gone.txt")
+    (folder / "more").symlink_to(elsewhere)
+    os.mkfifo(folder / "pipe.txt")
+    assert started(run.Job(folder, tmp_path / "out", Wanted())) == 0
+    told = "".join(
+        f"{folder / name} is skipped: it is not a file\n"
+        for name in ("dangling.txt", "more", "pipe.txt")
+    )
+    assert capsys.readouterr().err.startswith(told)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["a.txt"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every folder")
+def test_folders_that_cannot_be_read_are_not_left_out(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    (folder / "closed").mkdir(parents=True)
+    (folder / "a.txt").write_text("a\n")
+    (folder / "closed").chmod(0)
+    try:
+        with pytest.raises(PermissionError):
+            started(run.Job(folder, tmp_path / "out", Wanted()))
+    finally:
+        (folder / "closed").chmod(0o700)
+
+
+def test_the_translation_of_an_empty_file_is_valid(tmp_path: Path) -> None:
+    for suffix in (".gz", ".zst", ""):
+        (tmp_path / f"in.txt{suffix}").write_bytes(compressor(suffix)(b""))
+        job = run.Job(tmp_path / f"in.txt{suffix}", tmp_path / f"out.txt{suffix}", Wanted())
+        assert started(job) == 0
+        assert read(job.out) == ""
 
 
 def test_names_need_not_be_utf8(tmp_path: Path) -> None:
