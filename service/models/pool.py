@@ -63,7 +63,8 @@ class ModelPool:
         self._queue: deque[PooledModel] = deque()
         self._loaded: set[PooledModel] = set()
         self._unlimited: Sequence[PooledModel] = ()  # `load` loads these: none is unloaded for them
-        self.is_replacing = False  # until replaced models are unloaded, memory may exceed the limit
+        self.is_replacing = False
+        """Whether models are being replaced: until the old ones are unloaded, memory may exceed the limit."""
         self._is_closing = False
         self._thread = threading.Thread(target=self._run, name="model-pool", daemon=True)
         self._thread.start()
