@@ -295,6 +295,7 @@ class Connection(asyncio.Protocol):
                 self.early_refusal.note(response, path)
             fields = [*self.server_state.default_headers, *response.raw_headers, CLOSE]
             has_body = start.method != "HEAD"
+            self.transport.begin_answer()
             self.transport.write(start_of(status, fields) + bytes(response.body) * has_body)
         if exchange is not None:  # wakes a task that waits for more of the request
             exchange.cut()

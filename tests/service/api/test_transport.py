@@ -7,13 +7,16 @@ from unittest.mock import Mock, patch
 import pytest
 import uvicorn
 from starlette.responses import Response
+from uvicorn.server import ServerState
 
 from service.api import transport
+from service.api.connection import Connection
 from service.api.connections import Connections
 from service.api.exchange import Exchange
 from service.api.head import Head
 from service.api.server import Server, Stop
 from service.api.transport import LingeringTransport
+from tests.service.api.simulation import Socket
 
 
 class Remembering(asyncio.Transport):
@@ -114,6 +117,20 @@ def test_reading_the_end_of_an_answer_takes_nothing_from_the_time_for_the_next()
     assert [call.args[0] for call in loop.call_later.mock_calls if call.args] == [
         transport.WRITE_SECONDS
     ] * 2
+
+
+def test_a_refusal_has_the_whole_time_to_be_read() -> None:
+    async def run() -> None:
+        socket, app = Socket(), uvicorn.Config("none")
+        connection = Connection(app, ServerState(), {}, None, Connections())
+        socket.connect(connection)
+        connection.transport._blocked_seconds = transport.WRITE_SECONDS  # of an answer before
+        socket.protocol.data_received(b"GET / HTTP/1.1\r\n\r\n")
+        assert connection.transport._blocked_seconds == 0.0
+        assert connection.transport.is_closing()
+        socket.reset()
+
+    asyncio.run(run())
 
 
 def test_a_stop_waits_until_the_kernel_has_taken_all_answers() -> None:
