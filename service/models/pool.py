@@ -232,8 +232,11 @@ class ModelPool:
             if wanted.loaded is None:
                 wanted.failure = f"{name} cannot be loaded: {reason}"
                 wanted.retry_at = self.clock() + RETRY_SECONDS
-                cause = error.__cause__
-                wanted.stuck = cause if isinstance(cause, StuckError) else None
+                cause, wanted.stuck = error.__cause__, None
+                if isinstance(
+                    cause, StuckError
+                ):  # its traceback would keep the failed model in memory
+                    wanted.stuck = cause.with_traceback(None)
         self._fail(wanted)
         logger.error("%s cannot be loaded: %s", name, error, exc_info=traceback)
         self._observer.on_load_failed()

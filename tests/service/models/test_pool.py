@@ -101,6 +101,8 @@ def test_a_load_that_is_stuck_is_not_tried_again_meanwhile(
         asyncio.run(use(model))
     assert asyncio.run(use(other)) == "b"
     goes_on.set()
+    assert model.stuck is not None
+    assert model.stuck.__traceback__ is None, "it would keep the failed model in memory"
     wait_until(stuck.value.has_ended)
     assert asyncio.run(use(model)) == "a"
 
