@@ -128,7 +128,9 @@ class ModelTranslator:
             count.sentences = len(tasks)
             align = options.align and self.aligner.attention is not None
             sources = [task.sentence for task in tasks]
-            aligned = [one.text for one in sources for _ in range(ranks if one.tags else align)]
+            aligned = [
+                one.text for one in sources for _ in range(ranks if one.tags else int(align))
+            ]
             with self.aligner.promised(aligned) as promise:
                 report = _reporter(documents, on_sentence) if on_sentence else lambda _: None
                 found = await sentences.translate(tasks, promise.seconds, report, is_further)
