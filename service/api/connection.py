@@ -254,13 +254,12 @@ class Connection(asyncio.Protocol):
         """Return whether a request begins now; otherwise, `go_on` is called when it is its turn."""
         path, _, _ = head.target.partition(b"?")
         self.is_probe = is_probe(path.decode("latin-1"))
-        if not self._is_pipelined and (
-            head.has_body or self.all.line_of(self).may_begin(self.loop)
-        ):
+        line = self.all.line_of(self)
+        if not self._is_pipelined and (head.has_body or line.may_begin(self.loop)):
             return True  # a request with a body waits after it, see `BodyLimit`
         if self.all.are_too_busy_for(self):
             return True  # to be refused when it is complete
-        self.all.line_of(self).wait(self)
+        line.wait(self)
         return False
 
     def _begin(self, head: Head) -> None:
