@@ -51,15 +51,17 @@ def files_of(
         The files in order, and what else is in a folder, with the reasons for which it is skipped.
 
     Raises:
-        BulkError: an option for the layout is missing, the folder has no suitable file, `out` is in it, or
-            `source` is a pipe or a device, which cannot be read again to continue a run.
+        BulkError: an option for the layout is missing, or without effect; the folder has no suitable file, or
+            `out` is in it; or `source` is a pipe or a device, which cannot be read again to continue a run.
         OSError: there is no such file, or a folder cannot be read.
     """
     if not source.is_dir():
         if source.exists() and not source.is_file():
             raise BulkError(f"{source} is neither a file nor a folder")
         size = source.stat().st_size
-        return [File(source, part, out.suffix, layout_of(source, wanted), size)], {}
+        files = [File(source, part, out.suffix, layout_of(source, wanted), size)]
+        _check_options(source, files, wanted)
+        return files, {}
     if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(source)):
         raise BulkError(f"{out} lies within {source}: its files would be translated again")
     supported, left_out = [], {}
@@ -82,7 +84,24 @@ def files_of(
         )
         for path in supported
     ]
+    _check_options(source, files, wanted)
     return files, left_out
+
+
+def _check_options(source: Path, files: list[File], wanted: Wanted) -> None:
+    """Check that each option for the layout has an effect.
+
+    Raises:
+        BulkError: one has none.
+    """
+    kinds = {type(file.layout) for file in files}
+    for option, is_given, layouts, suffixes in (
+        ("--column", wanted.column is not None, {Column}, ".tsv"),
+        ("--field", wanted.field is not None, {Field}, ".jsonl"),
+        ("--keep", wanted.keep, {Column, Field}, ".tsv and .jsonl"),
+    ):
+        if is_given and layouts.isdisjoint(kinds):
+            raise BulkError(f"{source}: {option} is for {suffixes} files only")
 
 
 def _contents(folder: Path) -> list[Path]:

@@ -10,7 +10,7 @@ from service.text.markup.messages import Message
 from service.text.run import Run, TagKind
 
 _TIMES = re.compile(
-    r"^[ \t]*+(?:\d++:)?\d\d?:\d\d[.,]\d{1,3}[ \t]++-->[ \t]++\d[^\r\n]*+(?:\r\n|[\r\n]|\Z)",
+    r"^[ \t]*+(?:\d++:)?\d\d?:\d\d[.,]\d{1,3}[ \t]*+-->[ \t]*+\d[^\r\n]*+(?:\r\n|[\r\n]|\Z)",
     re.MULTILINE,
 )
 _TAG = re.compile(
@@ -28,7 +28,7 @@ _HEADER = re.compile(r"\ufeff?WEBVTT\b")
 
 def split(text: str) -> list[str | Message] | None:
     """Return the parts that are preserved and those to translate, in order, or None without subtitles."""
-    if " --> " not in text:
+    if "-->" not in text:
         return None
     pieces: list[str | Message] = []
     start = 0

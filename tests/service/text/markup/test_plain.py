@@ -231,6 +231,7 @@ def test_code_and_addresses_are_protected(text: str, kept: list[str]) -> None:
             "WEBVTT Titel\n\nNOTE so\n\neins\n00:01.000 --> 00:02.000 align:start\n<v Anna>Hallo</v>\n",
             ["Hallo\n"],
         ),
+        ("1\n0:01,000-->0:02,000\nJa.\n2\n0:02,000\t-->\t0:03,000\nNein.", ["Ja.\n2\n", "Nein."]),
         ("Von A --> B\n", ["Von A --> B\n"]),
     ],
 )
