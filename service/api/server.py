@@ -33,6 +33,8 @@ ACCEPTS_PER_TURN = 16
 """Connections accepted per turn of the event loop, by which their limit may be exceeded for a moment."""
 ARRIVAL_SECONDS = 2.0
 """When the service stops, the time in which incomplete requests may still arrive, to be refused with 503."""
+KERNEL_BYTES = 65_536
+"""What the kernel holds of what is not read, in each direction of a connection; Linux allows twice that."""
 BEGIN_SECONDS = 0.2
 """Time in which requests on the connections accepted last are read, and in which the last in line begin."""
 _SO_ATTACH_FILTER, _RETURN = 26, 6
@@ -76,11 +78,13 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, with a larger backlog in the kernel than the number of connections accepted per turn.
 
-        asyncio uses one number for both.
+        asyncio uses one number for both. Connections inherit the size of the kernel's buffers.
         """
         await super().startup(sockets)
         for listener in self._listeners():
             with listener:
+                for buffer in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+                    listener.setsockopt(socket.SOL_SOCKET, buffer, KERNEL_BYTES)
                 listener.listen(BACKLOG)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:  # noqa: ARG002

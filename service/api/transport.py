@@ -6,7 +6,10 @@ answer is disconnected after a limited time.
 """
 
 import asyncio
+import socket
+import struct
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 LINGER_SECONDS = 30.0
@@ -34,7 +37,7 @@ class LingeringTransport(asyncio.Transport):
         loop = asyncio.get_running_loop()
         self._blocked_since = loop.time()
         seconds_left = max(0.0, WRITE_SECONDS - self._blocked_seconds)
-        self._write_timer = loop.call_later(seconds_left, self.abort)
+        self._write_timer = loop.call_later(seconds_left, self._reset)
 
     def unblock(self) -> None:
         """Stop that time limit: the client has read all that was sent so far."""
@@ -94,6 +97,13 @@ class LingeringTransport(asyncio.Transport):
     def abort(self) -> None:
         """Close at once."""
         self._transport.abort()
+
+    def _reset(self) -> None:
+        """Close at once with a reset, so that the kernel, too, drops what the client does not read."""
+        linger = struct.pack("ii", 1, 0)
+        with suppress(OSError):  # it has just been closed
+            self.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+        self.abort()
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         """Send `data`, unless the sending side is closed."""

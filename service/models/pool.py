@@ -19,7 +19,6 @@ from service.models.bundle import Bundle
 from service.models.loading import ServedModel
 from service.models.observer import Observer
 from service.models.pooled_model import PooledModel
-from service.models.proof import StuckError
 
 logger = logging.getLogger(__name__)
 
@@ -230,13 +229,8 @@ class ModelPool:
             reason, traceback = error.client_message, None
         with self._changed:
             if wanted.loaded is None:
-                wanted.failure = f"{name} cannot be loaded: {reason}"
-                wanted.retry_at = self.clock() + RETRY_SECONDS
-                cause, wanted.stuck = error.__cause__, None
-                if isinstance(
-                    cause, StuckError
-                ):  # its traceback would keep the failed model in memory
-                    wanted.stuck = cause.with_traceback(None)
+                retry_at = self.clock() + RETRY_SECONDS
+                wanted.failed(f"{name} cannot be loaded: {reason}", retry_at, error.__cause__)
         self._fail(wanted)
         logger.error("%s cannot be loaded: %s", name, error, exc_info=traceback)
         self._observer.on_load_failed()

@@ -44,6 +44,12 @@ class PooledModel:
         self.bytes = round(GROWTH * sum(_size(bundle, name) for name in bundle.manifest.files))
         """Memory that loading is expected to take: as much as last time."""
 
+    def failed(self, failure: str, retry_at: float, cause: BaseException | None) -> None:
+        """Record why the model could not be loaded, and when a request may try again."""
+        self.failure, self.retry_at = failure, retry_at
+        # the traceback would keep the failed model in memory
+        self.stuck = cause.with_traceback(None) if isinstance(cause, StuckError) else None
+
     @property
     def refusal(self) -> str:
         """Why requests are refused: `failure`; empty once one of them may cause another attempt.

@@ -6,7 +6,11 @@ import random
 import signal
 import socket
 import struct
+import sys
+import time
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import httpx
 import pytest
@@ -53,6 +57,38 @@ def works(server: Server) -> bool:
 
 def rests(server: Server) -> bool:
     return not works(server) and server.metric("attendant_sequences_waiting") == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_the_kernel_holds_little_of_what_is_not_read(server: Server) -> None:
+    big = json.dumps(
+        {"q": "Hund " * 9_000, "source": "de", "target": "en", "beam_size": 8}
+    ).encode()
+    upload = request("/translate", big, "x-fill: " + "x" * 8_000)
+    with socket.socket() as unread, socket.create_connection(("127.0.0.1", server.port)) as ahead:
+        unread.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        unread.connect(("127.0.0.1", server.port))
+        unread.sendall(b"GET /openapi.json HTTP/1.1\r\nhost: a\r\n\r\n" * 100)
+        ahead.setblocking(False)
+        held, before = (0, 0), (-1, -1)
+        while held != before or not all(held):
+            with suppress(BlockingIOError):
+                while ahead.send(upload):
+                    pass
+            time.sleep(0.5)
+            held, before = (in_kernel(server, unread)[0], in_kernel(server, ahead)[1]), held
+    assert max(held) <= 256 * 1024
+
+
+def in_kernel(server: Server, client: socket.socket) -> tuple[int, int]:
+    """Return how many bytes the kernel holds that the server has sent, and that it has not read."""
+    ports = f":{server.port:04X}", f":{client.getsockname()[1]:04X}"
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        _, local, remote, _, queues, *_ = line.split()
+        if (local[-5:], remote[-5:]) == ports:
+            sent, received = (int(queue, 16) for queue in queues.split(":"))
+            return sent, received
+    return 0, 0
 
 
 @pytest.mark.parametrize("fields", [[], [STREAM]])

@@ -81,9 +81,11 @@ def test_an_unread_answer_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transport, "WRITE_SECONDS", 0.2)
 
     async def conversation(connect: Connect) -> None:
-        _, writer = await connect()
+        reader, writer = await connect()
         writer.write(HEAD.replace(b" / ", b" /endless ") + b"\r\n")
         await until(lambda: left == ["/endless"])  # once the client's buffers are full
+        with pytest.raises(ConnectionResetError):  # the kernel sends the rest no more
+            await reader.read()
 
     talk(conversation)
 

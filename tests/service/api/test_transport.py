@@ -32,6 +32,9 @@ class Remembering(asyncio.Transport):
     def abort(self) -> None:
         self.told.append("abort")
 
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return Mock()
+
     def write_eof(self) -> None:
         self.told.append("eof")
 
