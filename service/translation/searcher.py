@@ -17,7 +17,8 @@ from service.translation.mailbox import Mailbox
 GRACE_SECONDS = 1.0
 """Time that the engine has after a deadline to report that it has passed."""
 FURTHER_AT_ONCE = 128
-"""Maximum further searches of an admitted request in the engine's queue, whose limits do not count them."""
+"""Further searches of an admitted request in the engine's queue, whose limits do not count them: at most, or
+as many as the engine runs at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +130,11 @@ class Searcher:
     async def _in_turns(
         self, work: Sequence[Work], deadline: float
     ) -> AsyncGenerator[dict[int, list[Hypothesis]], None]:
-        """Yield the hypotheses of further searches, `FURTHER_AT_ONCE` of which are in the queue at once."""
-        for start in range(0, len(work), FURTHER_AT_ONCE):
-            turn = work[start : start + FURTHER_AT_ONCE]
+        """Yield the hypotheses of further searches, some of which are in the queue at once."""
+        config = self.engine.config
+        at_once = max(FURTHER_AT_ONCE, config.num_workers * config.max_num_seqs)
+        for start in range(0, len(work), at_once):
+            turn = work[start : start + at_once]
             async with aclosing(self._at_once(turn, deadline, is_further=True)) as arrivals:
                 async for arrived in arrivals:
                     yield {start + index: hypotheses for index, hypotheses in arrived.items()}

@@ -25,6 +25,7 @@ class ScriptedEngine:
 
     def __init__(self, first: Hypothesis, second: Hypothesis) -> None:
         self.first, self.second = first, second
+        self.config = EngineConfig(num_workers=1, max_num_seqs=1)
         self.asked: list[DecodingOptions] = []
 
     def clock(self) -> float:
@@ -157,11 +158,13 @@ class Counting(ScriptedEngine):
 
 
 @pytest.mark.parametrize("is_further", [False, True])
+@pytest.mark.parametrize(("limit", "num_workers"), [(2, 1), (1, 2)])
 def test_further_searches_enter_the_queue_in_turns(
-    monkeypatch: pytest.MonkeyPatch, is_further: bool
+    monkeypatch: pytest.MonkeyPatch, is_further: bool, limit: int, num_workers: int
 ) -> None:
-    monkeypatch.setattr(searcher, "FURTHER_AT_ONCE", 2)
+    monkeypatch.setattr(searcher, "FURTHER_AT_ONCE", limit)
     engine = Counting()
+    engine.config = EngineConfig(num_workers=num_workers, max_num_seqs=1)
     seeker, found = Searcher(engine, SentenceCache(0)), dict[int, Found]()  # type: ignore[arg-type]
 
     async def collect() -> None:
