@@ -27,6 +27,7 @@ from service.api.middleware.shortcut import Shortcut
 from service.api.middleware.split_bodies import SplitBodies
 from service.api.middleware.targets import Targets
 from service.api.native import routes as native
+from service.engine.process_memory import RestingTrimmer
 from service.errors import AttendantError, reason
 from service.metrics import Metrics
 from service.models import language_detection
@@ -139,13 +140,16 @@ def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: M
 async def _load_and_watch(
     store: ModelStore, threads: Threads, on_failure: Callable[[str], None]
 ) -> None:
-    """Load the models, and check what works in the background until it fails."""
-    loading = asyncio.get_running_loop().run_in_executor(threads, _load, store)
+    """Load the models, and check what works in the background until it fails; return memory meanwhile."""
+    loop, trimmer = asyncio.get_running_loop(), RestingTrimmer()
+    loading = loop.run_in_executor(threads, _load, store)
     failure = None
     try:
         while failure is None:
             try:
                 failure = await _failure_to_load(loading) or _failure_of(store)
+                if loading.done() and trimmer.is_due():
+                    loop.run_in_executor(threads, trimmer.trim)
             except Exception:  # this task must not end unnoticed
                 logger.exception("the state of the models could not be checked")
     finally:

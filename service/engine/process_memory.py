@@ -3,12 +3,18 @@
 import ctypes
 import os
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 LARGE_BYTES = 4 << 20
 """Blocks of this size are mapped separately, and returned when freed; typical batches need smaller ones."""
 KEPT_BYTES = 64 << 20
 """Free bytes at the end of the heap, beyond which they are returned."""
+GROWN_BYTES = 16 << 20
+"""Growth of the process since memory was last returned, beyond which it is returned again."""
+RESTING_SECONDS = 0.05
+"""CPU time between two checks, a second or more apart, up to which the process counts as resting."""
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8  # of glibc's malloc.h
 
 
@@ -40,6 +46,34 @@ def trim() -> None:
     """Make glibc's malloc return all free memory to the system."""
     if (libc := _glibc()) is not None:
         libc.malloc_trim(0)
+
+
+class RestingTrimmer:
+    """Trims when the process rests: it takes some 30 ms, for which threads may have to wait.
+
+    Otherwise, malloc keeps most of what requests have freed, except large blocks and the end of the heap.
+    """
+
+    def __init__(
+        self,
+        resident: Callable[[], int | None] = resident_bytes,
+        cpu_seconds: Callable[[], float] = time.process_time,
+    ) -> None:
+        """Begin; `resident` returns the memory of the process, `cpu_seconds` the time that it has used."""
+        self._resident, self._cpu_seconds = resident, cpu_seconds
+        self._used_before = cpu_seconds()
+        self._kept = 0  # bytes, after the last time
+
+    def is_due(self) -> bool:
+        """Return whether to `trim`; to be called about once a second."""
+        before, self._used_before = self._used_before, self._cpu_seconds()
+        is_resting = self._used_before - before <= RESTING_SECONDS
+        return is_resting and (self._resident() or 0) >= self._kept + GROWN_BYTES
+
+    def trim(self) -> None:
+        """Return freed memory to the system."""
+        trim()
+        self._kept = self._resident() or 0
 
 
 def _glibc() -> ctypes.CDLL | None:

@@ -1,4 +1,4 @@
-"""The number of malloc's heaps, by its own report."""
+"""Malloc's heaps, by its own report, and the memory of the process, by the system's."""
 
 import os
 import platform
@@ -6,6 +6,8 @@ import subprocess
 import sys
 
 import pytest
+
+from service.engine.process_memory import RestingTrimmer
 
 pytestmark = pytest.mark.skipif(
     platform.libc_ver()[0] != "glibc", reason="malloc is not that of glibc"
@@ -61,3 +63,37 @@ def test_malloc_has_more_heaps_by_default() -> None:
 
 def test_malloc_arena_max_takes_precedence() -> None:
     assert heaps("configured", MALLOC_ARENA_MAX="2") == 2
+
+
+FREED = """
+from service.engine.process_memory import RestingTrimmer, configure_malloc, resident_bytes
+
+configure_malloc(2)
+blocks = [bytearray(1 << 20) for _ in range(200)]
+most = resident_bytes()
+del blocks[::2]  # those between them keep the heap from becoming shorter
+trimmer = RestingTrimmer()
+for _ in range(2):
+    left = resident_bytes()
+    print(trimmer.is_due(), (most - left) >> 20)
+    trimmer.trim()
+"""
+
+
+def test_freed_memory_is_returned_when_the_process_rests() -> None:
+    report = subprocess.run(
+        [sys.executable, "-c", FREED], capture_output=True, text=True, timeout=60, check=True
+    ).stdout
+    (was_due, kept), (is_due, returned) = (line.split() for line in report.splitlines())
+    assert (was_due, is_due) == ("True", "False")
+    assert int(kept) < 10
+    assert int(returned) > 90
+
+
+def test_memory_is_not_returned_during_work() -> None:
+    used, resident = 0.0, 100 << 20
+    trimmer = RestingTrimmer(lambda: resident, lambda: used)
+    trimmer.trim()
+    resident += 50 << 20
+    for used in (0.5, 1.0, 1.01):
+        assert trimmer.is_due() == (used == 1.01)
