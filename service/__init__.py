@@ -4,6 +4,7 @@ For use from Python, it provides `Translator` and the types of its arguments and
 on first use, because most modules of this package do not need them.
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,9 @@ __all__ = [
     "TranslationOptions",
     "Translator",
 ]
+
+# since 1.29, ONNX Runtime reports its use to Microsoft by default; it reads this when it is imported
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 if TYPE_CHECKING:
     from service.errors import AttendantError
