@@ -19,7 +19,7 @@ def read_table(path: Path) -> list[list[str]]:
     Raises:
         BundleError: the file cannot be read, or has too many lines, too long a cell or control characters.
     """
-    lines = read_text(path).splitlines()
+    lines = read_text(path).removeprefix("\ufeff").splitlines()
     if len(lines) > MAX_LINES:
         raise BundleError(f": has {len(lines)} lines, the limit is {MAX_LINES}", path)
     rows = [line.split("\t") for line in lines]
@@ -41,10 +41,12 @@ def read_translations(path: Path, source: str, target: str) -> dict[str, str]:
     languages.
 
     Raises:
-        BundleError: the table cannot be read, names a language twice, or has a line with too few or too many
+        BundleError: the table cannot be read, names fewer than two languages or one twice, or has a line with too few or too many
             names.
     """
     [codes, *rows] = read_table(path) or [[]]
+    if len(codes) < 2:
+        raise BundleError(": line 1 must name two languages or more, separated by tabs", path)
     if len(set(codes)) < len(codes):
         raise BundleError(f": line 1 has a language twice: {printable(' '.join(codes))}", path)
     for number, row in enumerate(rows, start=2):

@@ -19,6 +19,8 @@ NATIVE, DEEPL = {"error", "code"}, {"message", "detail"}
         ("/v2/models/nothing", NATIVE),
         ("/v2/health/nothing", NATIVE),
         ("/v2/repository/nothing", NATIVE),
+        ("/v2/systemsharedmemory/status", NATIVE),
+        ("/v2/trace/setting", NATIVE),
     ],
 )
 def test_errors_have_the_shape_of_their_paths_dialect(

@@ -106,6 +106,8 @@ AT_START: list[tuple[Break, str]] = [
     (file("scorer.int8.onnx", b"no graph"), "fp32 graphs cannot run on cpu"),
     (swapped, "fp32 graphs cannot run on cpu"),
     (file("names.tsv", b"de\tde\nA\tB\n", "names"), "has a language twice"),
+    (file("names.tsv", b"\xef\xbb\xbfde\tde\r\nA\tB\r\n", "names"), "has a language twice"),
+    (file("names.tsv", b"A\nB\n", "names"), "must name two languages or more"),
     (file("names.tsv", b"de\ten\nA\x1b[0m\tB\n", "names"), "control characters"),
     (file("names.tsv", b"de\ten\nA\t" + 201 * b"B", "names"), "too long"),
     (file("names.tsv", b"de\ten\n" + 100_000 * b"A\tB\n", "names"), "lines, the limit is"),
