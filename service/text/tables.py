@@ -41,11 +41,11 @@ def read_translations(path: Path, source: str, target: str) -> dict[str, str]:
     languages.
 
     Raises:
-        BundleError: the table cannot be read, names fewer than two languages or one twice, or has a line with too few or too many
-            names.
+        BundleError: the table cannot be read, names a single language or one twice, or has a line with too
+            few or too many names.
     """
     [codes, *rows] = read_table(path) or [[]]
-    if len(codes) < 2:
+    if rows and len(codes) < 2:
         raise BundleError(": line 1 must name two languages or more, separated by tabs", path)
     if len(set(codes)) < len(codes):
         raise BundleError(f": line 1 has a language twice: {printable(' '.join(codes))}", path)
