@@ -33,7 +33,7 @@ ACCEPTS_PER_TURN = 16
 """Connections accepted per turn of the event loop, by which their limit may be exceeded for a moment."""
 ARRIVAL_SECONDS = 2.0
 """When the service stops, the time in which incomplete requests may still arrive, to be refused with 503."""
-KERNEL_BYTES = 65_536
+KERNEL_BYTES = 131_072
 """What the kernel holds of what is not read, in each direction of a connection; Linux allows twice that."""
 BEGIN_SECONDS = 0.2
 """Time in which requests on the connections accepted last are read, and in which the last in line begin."""

@@ -95,13 +95,15 @@ def _check_options(source: Path, files: list[File], wanted: Wanted) -> None:
         BulkError: one has none.
     """
     kinds = {type(file.layout) for file in files}
-    for option, is_given, layouts, suffixes in (
-        ("--column", wanted.column is not None, {Column}, ".tsv"),
-        ("--field", wanted.field is not None, {Field}, ".jsonl"),
-        ("--keep", wanted.keep, {Column, Field}, ".tsv and .jsonl"),
+    for option, is_given, layouts, kind in (
+        ("--column", wanted.column is not None, {Column}, "tsv"),
+        ("--field", wanted.field is not None, {Field}, "jsonl"),
+        ("--keep", wanted.keep, {Column, Field}, "tsv or jsonl"),
     ):
         if is_given and layouts.isdisjoint(kinds):
-            raise BulkError(f"{source}: {option} is for {suffixes} files only")
+            raise BulkError(
+                f"{option} has no effect on {source}: it is for lines of the kind {kind}"
+            )
 
 
 def _contents(folder: Path) -> list[Path]:

@@ -62,13 +62,14 @@ class RestingTrimmer:
         """Begin; `resident` returns the memory of the process, `cpu_seconds` the time that it has used."""
         self._resident, self._cpu_seconds = resident, cpu_seconds
         self._used_before = cpu_seconds()
-        self._kept = 0  # bytes, after the last time
+        self._kept = 0  # the least bytes since the last time
 
     def is_due(self) -> bool:
         """Return whether to `trim`; to be called about once a second."""
         before, self._used_before = self._used_before, self._cpu_seconds()
-        is_resting = self._used_before - before <= RESTING_SECONDS
-        return is_resting and (self._resident() or 0) >= self._kept + GROWN_BYTES
+        is_resting, resident = self._used_before - before <= RESTING_SECONDS, self._resident() or 0
+        self._kept = min(self._kept, resident)
+        return is_resting and resident >= self._kept + GROWN_BYTES
 
     def trim(self) -> None:
         """Return freed memory to the system."""

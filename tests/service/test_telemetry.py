@@ -18,7 +18,7 @@ with Translator.load({str(TINY_BUNDLE)!r}) as translator:
 
 @pytest.mark.parametrize("command", [["-c", TRANSLATE], ["-c", "import export.verify"]])
 def test_onnx_runtime_reports_nothing(tmp_path: Path, command: list[str]) -> None:
-    # each of these turns its telemetry off, too; if it is on, it stores an id of the device at home
+    # these turn its telemetry off, too, or move its files; if it is on, it stores an id of the device at home
     off = ("ORT_DISABLE_TELEMETRY", "ORT_RUNNING_UNIT_TESTS", "CI", "XDG_CACHE_HOME")
     kept = {name: value for name, value in os.environ.items() if name not in off}
     subprocess.run(

@@ -128,7 +128,7 @@ KINDS = {
     """,
     "code": rf"""
         (?<![\w`]) (?P<ticks>`{{1,3}}+) [^`\n]++ (?P=ticks) (?![\w`])
-      | (?<!`) (?P<behind>`{{1,3}}+) [^`\s]++ (?P=behind) (?![\w`])  # Option`-f`, but not don`t
+      | (?<![\d`]) (?P<behind>`{{1,3}}+) [^`\s,;][^`\s]++ (?P=behind) (?![\w`])  # Option`-f`, not sag`s`
       | (?<![\w`]) (?P<word>`{{1,3}}+) [^`\s]++ (?P=word) [a-z]{{1,3}}+ (?!\w)  # `Item`s
       | (?<!`) (?P<marks>`{{1,3}}+) [^`\s{CODE_SIGNS}]*+ [{CODE_SIGNS}] [^`\s]*+ (?P=marks) (?!`)
     """,

@@ -97,3 +97,10 @@ def test_memory_is_not_returned_during_work() -> None:
     resident += 50 << 20
     for used in (0.5, 1.0, 1.01):
         assert trimmer.is_due() == (used == 1.01)
+
+
+def test_memory_is_returned_also_after_a_peak_that_was_in_use() -> None:
+    sizes = iter(mib << 20 for mib in (800, 800, 200, 700))
+    trimmer = RestingTrimmer(lambda: next(sizes), lambda: 0.0)
+    trimmer.trim()
+    assert [trimmer.is_due() for _ in range(3)] == [False, False, True]

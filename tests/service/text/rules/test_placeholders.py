@@ -87,6 +87,7 @@ def protected(text: str, language: str = "und") -> list[str]:
         ("It`s fine (really), isn`t it?", []),
         ("Use `Item`s (not `Thing`), ``x``es and `f(x)`s.", ["`Item`s", "`Thing`", "``x``es", "`f(x)`s"]),
         ("Option`--force` mit, das Feld`name`, y`all, y`all.", ["`--force`", "`name`"]),
+        ("Ein rock`n` roll, 5`-10` Minuten, boys`,girls` toys, 48°12`30`, sag`s`", []),
         ("Ein rock`n`roll, `rm -rf`ing, `Abd al-`Aziz und `Puffer`objekt", []),
         ("More at x.com/user, t.me/kanal, X.com/y, a.co.", ["x.com/user", "t.me/kanal", "X.com/y", "a.co"]),
         ("Z.B. d.h. z.b. das, p.m.today, z.B.ich, A.Weber, um 5.juni", []),
