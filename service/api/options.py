@@ -142,6 +142,6 @@ class TranslationFields(BaseModel):
         asked = self.timeout_seconds
         if asked is not None and asked > limit:
             raise LimitExceededError(
-                f"Invalid request: timeout_seconds parameter must be <= {limit:g}, but is {asked:g}"
+                f"Invalid request: timeout_seconds parameter must be <= {limit:.15g}, but is {asked:.15g}"
             )
         return asked or limit

@@ -89,7 +89,8 @@ def test_invalid_requests_get_their_errors(
         ("no_repeat_ngram_size", 1001, "must be <= 1000, but is 1001"),
         ("length_penalty", "nan", 'must be a number, but is "nan"'),
         ("timeout_seconds", "inf", 'must be a number, but is "inf"'),
-        ("timeout_seconds", 1e9, "must be <= 60, but is 1e+09"),
+        ("timeout_seconds", 1e9, "must be <= 60, but is 1000000000"),
+        ("timeout_seconds", 60.0000001, "must be <= 60, but is 60.0000001"),
         ("timeout_seconds", 10**400, "must be a number, but is 1000000"),
     ],
 )
