@@ -15,8 +15,8 @@ import signal
 import socket
 import struct
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from types import FrameType
 
@@ -37,8 +37,12 @@ KERNEL_BYTES = 131_072
 """What the kernel holds of what is not read, in each direction of a connection; Linux allows twice that."""
 BEGIN_SECONDS = 0.2
 """Time in which requests on the connections accepted last are read, and in which the last in line begin."""
-_SO_ATTACH_FILTER, _RETURN = 26, 6
-"""Linux's socket option for a packet filter, and the instruction of one that passes so many bytes: none."""
+HANDSHAKE_SECONDS = 0.2
+"""When the service stops, the time in which connections that clients have begun to open become open."""
+_SO_ATTACH_FILTER = 26
+"""Linux's socket option for a packet filter."""
+_NO_SYN = ((0x30, 0, 0, 13), (0x45, 0, 1, 0x02), (0x06, 0, 0, 0), (0x06, 0, 0, 0xFFFF))
+"""A filter: load TCP's flags; if SYN is among them, pass no bytes, otherwise all (RFC 9293, section 3.1)."""
 CUT_OFF_SECONDS = 2.0
 """Time for cancelled requests to send their error."""
 
@@ -120,23 +124,25 @@ class Server(uvicorn.Server):
         await self._until(self._is_done, CUT_OFF_SECONDS)
 
     async def _stop_listening(self) -> None:
-        """Close the listening sockets, and serve all connections that the kernel has accepted by then."""
-        loop = asyncio.get_running_loop()
-        listeners = self._listeners()
-        for server in self.servers:
-            server.close()
-        accepted = []
-        for listener in listeners:
-            with listener:
-                _drop_new(listener)
-                listener.listen(
-                    0
-                )  # if packets cannot be dropped: the kernel queues hardly any connections
-                while (connected := _accepted(listener)) is not None:
-                    accepted.append(connected)
+        """Close the listening sockets, and serve all connections that clients have begun to open by then."""
+        with ExitStack() as stack:
+            listeners = [stack.enter_context(listener) for listener in self._listeners()]
+            for server in self.servers:
+                server.close()
+            for listener in listeners:
+                drop_new(listener)
+            await self._accept_from(listeners)
+            await asyncio.sleep(HANDSHAKE_SECONDS)
+            await self._accept_from(listeners)
+
+    async def _accept_from(self, listeners: Sequence[socket.socket]) -> None:
+        """Serve the connections that the kernel has accepted."""
+        accepted = [connected for listener in listeners for connected in _accepted(listener)]
         for connected in accepted:
             connected.setblocking(False)
-            await loop.connect_accepted_socket(self._new_connection, connected)
+            await asyncio.get_running_loop().connect_accepted_socket(
+                self._new_connection, connected
+            )
 
     def _listeners(self) -> list[socket.socket]:
         """Return duplicates of the listening sockets, which the caller must close."""
@@ -171,25 +177,28 @@ class Server(uvicorn.Server):
         return not any(connection.awaits_request for connection in connections)
 
 
-def _drop_new(listener: socket.socket) -> None:
+def drop_new(listener: socket.socket) -> None:
     """Drop packets that would open connections: one opened after the last is accepted would be reset.
 
-    Their clients send them again after a second, and are refused then. Only Linux can do this.
+    Their clients send them again after a second, and are refused then. Handshakes that have begun go on. Only
+    Linux can do this; elsewhere, the kernel is told to queue hardly any connections.
     """
     if sys.platform != "linux":
+        listener.listen(0)
         return
-    drop_all = ctypes.create_string_buffer(struct.pack("=HBBI", _RETURN, 0, 0, 0))
-    program = struct.pack("HP", 1, ctypes.addressof(drop_all))
+    code = b"".join(struct.pack("=HBBI", *instruction) for instruction in _NO_SYN)
+    instructions = ctypes.create_string_buffer(code)
+    program = struct.pack("HP", len(_NO_SYN), ctypes.addressof(instructions))
     with suppress(OSError):
         listener.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, program)
 
 
-def _accepted(listener: socket.socket) -> socket.socket | None:
-    """Return the next connection that the kernel has accepted; None if there are no more."""
+def _accepted(listener: socket.socket) -> Iterator[socket.socket]:
+    """Yield the connections that the kernel has accepted."""
     while True:
         try:
-            return listener.accept()[0]
+            yield listener.accept()[0]
         except ConnectionError:  # its client has gone already
             continue
         except OSError:
-            return None
+            return

@@ -1,9 +1,13 @@
 """How a real server ends: what is in flight, what waits in the kernel, what hangs."""
 
 import asyncio
+import ctypes
+import errno
 import json
 import signal
 import socket
+import struct
+import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,6 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from service.api.server import drop_new
 from tests import toy
 from tests.conftest import TINY_BUNDLE
 from tests.e2e.test_server import Server, get, serving
@@ -99,6 +104,32 @@ def test_connections_accepted_by_the_kernel_are_answered() -> None:
             connection.close()
         assert set(statuses) <= {b"200", b"503"}
         assert server.process.wait(60) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has packet filters")
+def test_only_connections_that_clients_have_begun_to_open_become_open() -> None:
+    attach, detach = 26, 27
+    drop_all = ctypes.create_string_buffer(struct.pack("=HBBI", 6, 0, 0, 0))
+    with socket.create_server(("127.0.0.1", 0)) as listener, ExitStack() as clients:
+        begun, late = (clients.enter_context(socket.socket()) for _ in range(2))
+        # the first does not hear the answer to its first packet until the listener drops those of others
+        program = struct.pack("HP", 1, ctypes.addressof(drop_all))
+        begun.setsockopt(socket.SOL_SOCKET, attach, program)
+        for client in (begun, late):
+            client.setblocking(False)
+        assert begun.connect_ex(listener.getsockname()) == errno.EINPROGRESS
+        drop_new(listener)
+        assert late.connect_ex(listener.getsockname()) == errno.EINPROGRESS
+        begun.setsockopt(socket.SOL_SOCKET, detach, 0)
+        listener.settimeout(30)  # its kernel answers again after a second
+        accepted, address = listener.accept()
+        with accepted:
+            assert address == begun.getsockname()
+            begun.sendall(b"hello")
+            assert accepted.recv(5) == b"hello"
+        listener.settimeout(0)
+        with pytest.raises(BlockingIOError):
+            listener.accept()
 
 
 def test_an_incomplete_request_does_not_delay_shutdown() -> None:
