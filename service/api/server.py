@@ -41,7 +41,7 @@ HANDSHAKE_SECONDS = 0.2
 """When the service stops, the time in which connections that clients have begun to open become open."""
 _SO_ATTACH_FILTER = 26
 """Linux's socket option for a packet filter."""
-_NO_SYN = ((0x30, 0, 0, 13), (0x45, 0, 1, 0x02), (0x06, 0, 0, 0), (0x06, 0, 0, 0xFFFF))
+_NO_SYN = ((0x30, 0, 0, 13), (0x45, 0, 1, 0x02), (0x06, 0, 0, 0), (0x06, 0, 0, 0xFFFFFFFF))
 """A filter: load TCP's flags; if SYN is among them, pass no bytes, otherwise all (RFC 9293, section 3.1)."""
 CUT_OFF_SECONDS = 2.0
 """Time for cancelled requests to send their error."""
@@ -181,16 +181,17 @@ def drop_new(listener: socket.socket) -> None:
     """Drop packets that would open connections: one opened after the last is accepted would be reset.
 
     Their clients send them again after a second, and are refused then. Handshakes that have begun go on. Only
-    Linux can do this; elsewhere, the kernel is told to queue hardly any connections.
+    Linux can do this; elsewhere, and in sandboxes without filters, the kernel is told to queue hardly any
+    connections.
     """
-    if sys.platform != "linux":
-        listener.listen(0)
-        return
-    code = b"".join(struct.pack("=HBBI", *instruction) for instruction in _NO_SYN)
-    instructions = ctypes.create_string_buffer(code)
-    program = struct.pack("HP", len(_NO_SYN), ctypes.addressof(instructions))
-    with suppress(OSError):
-        listener.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, program)
+    if sys.platform == "linux":
+        code = b"".join(struct.pack("=HBBI", *instruction) for instruction in _NO_SYN)
+        instructions = ctypes.create_string_buffer(code)
+        program = struct.pack("HP", len(_NO_SYN), ctypes.addressof(instructions))
+        with suppress(OSError):
+            listener.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, program)
+            return
+    listener.listen(0)
 
 
 def _accepted(listener: socket.socket) -> Iterator[socket.socket]:

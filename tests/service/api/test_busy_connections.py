@@ -48,14 +48,16 @@ def test_at_the_limit_of_busy_connections_only_health_is_answered() -> None:
     talk(conversation, Connections(4), keep_alive_seconds=60)
 
 
-@pytest.mark.parametrize("path", [b"/health%2Flive", b"/%68ealth/live", b"/%6Detrics"])
-def test_an_encoded_path_of_a_probe_is_refused_as_others_are(path: bytes) -> None:
-    encoded = HEAD.replace(b" / ", b" " + path + b" ") + b"\r\n"
+@pytest.mark.parametrize(
+    "path", [b"/health/live", b"/health%2Flive", b"/%68ealth/live", b"/%6Detrics"]
+)
+def test_pipelined_probes_take_no_reserved_connections(path: bytes) -> None:
+    probe = HEAD.replace(b" / ", b" " + path + b" ") + b"\r\n"  # or what looks like one
 
     async def conversation(connect: Connect) -> None:
         holding = [await connect() for _ in range(4)]
         for _, writer in holding:
-            writer.write(encoded * 1_000)
+            writer.write(probe * 1_000)
         for _ in range(3):
             reader, writer = await connect()
             writer.write(HEAD.replace(b" / ", b" /health/live ") + b"\r\n")
@@ -197,21 +199,6 @@ def test_clients_that_do_not_read_why_they_are_refused_take_no_reserved_connecti
         await until(lambda: len(connections) == 0)
 
     asyncio.run(run())
-
-
-def test_pipelined_probes_do_not_take_the_connections_reserved_for_others() -> None:
-    probe = HEAD.replace(b" / ", b" /health/live ") + b"\r\n"
-
-    async def conversation(connect: Connect) -> None:
-        holding = [await connect() for _ in range(4)]
-        for _, writer in holding:
-            writer.write(probe * 1_000)
-        for _ in range(3):
-            reader, writer = await connect()
-            writer.write(probe)
-            assert (await reader.readuntil(b"ok")).startswith(b"HTTP/1.1 200")
-
-    talk(conversation, Connections(4), keep_alive_seconds=60)
 
 
 def test_a_complete_pipelined_request_that_waits_in_line_makes_its_connection_busy() -> None:

@@ -14,7 +14,7 @@ from service.api.connection import Connection
 from service.api.connections import Connections
 from service.api.exchange import Exchange
 from service.api.head import Head
-from service.api.server import Server, Stop
+from service.api.server import Server, Stop, drop_new
 from service.api.transport import LingeringTransport
 from tests.service.api.simulation import Socket
 
@@ -148,3 +148,9 @@ def test_a_stop_waits_until_the_kernel_has_taken_all_answers() -> None:
     assert not server._is_done()
     writable.set()
     assert server._is_done()
+
+
+def test_where_packets_cannot_be_dropped_hardly_any_connections_are_queued() -> None:
+    listener = Mock(setsockopt=Mock(side_effect=PermissionError))
+    drop_new(listener)
+    listener.listen.assert_called_once_with(0)
