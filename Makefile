@@ -3,7 +3,6 @@ PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-export ORT_DISABLE_TELEMETRY := 1
 
 .PHONY: help serve test check coverage bench soak fuzz train report export docker sbom clean
 
