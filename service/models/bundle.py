@@ -14,6 +14,7 @@ from pydantic import (
     AliasChoices,
     BaseModel,
     Field,
+    StrictBool,
     ValidationError,
     model_validator,
 )
@@ -139,9 +140,9 @@ class Provenance(_Strict):
 class Moses(_Strict):
     """Options of Moses' tokenizer, for models without SentencePiece; see `service.text`."""
 
-    splits_hyphens: bool
+    splits_hyphens: StrictBool
     """Whether a hyphen within a word becomes a token (option `-a`)."""
-    escapes: bool
+    escapes: StrictBool
     """Whether quotes, brackets, `&` and `|` are written as XML entities (no option `-no-escape`)."""
 
 

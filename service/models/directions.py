@@ -4,7 +4,15 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    StrictBool,
+    model_validator,
+)
 
 Code = Annotated[str, Field(max_length=35, pattern="^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$")]
 """A language code."""
@@ -120,7 +128,7 @@ class SpecialTokens(BaseModel):
     unk: Id
     bos: Id
     eos: Id
-    ends_source: bool = True
+    ends_source: StrictBool = True
     """Whether EOS follows the source's pieces."""
 
     @property

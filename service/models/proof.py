@@ -142,7 +142,7 @@ def check_translations(bundle: Bundle, engine: Engine, tokenizers: Tokenizers) -
     """Translate golden sentences with every worker, which also warms it up, and check the translations.
 
     Raises:
-        BundleError: too few translations are as expected.
+        BundleError: requests would be encoded otherwise, or too few translations are as expected.
         Exception: a translation failed.
     """
     golden = [
@@ -170,6 +170,16 @@ def check_translations(bundle: Bundle, engine: Engine, tokenizers: Tokenizers) -
         if not matching:
             items += [(source, _options(bundle, source, direction))] * count
         _decoded([best for best, *_ in _translate(engine, items)], tokenizers)
+    num_alike = sum(
+        _source_ids(sentence, direction, bundle.manifest, tokenizers) == sentence.source_ids
+        for sentence, direction in cases
+    )
+    if cases and num_alike / len(cases) <= MIN_SHARE:
+        raise BundleError(
+            f": only {num_alike} of {len(cases)} sources of {GOLDEN} have the tag, the pieces and the "
+            f"end that the manifest says",
+            bundle.folder,
+        )
     items = [
         (sentence.source_ids, _options(bundle, sentence.source_ids, direction))
         for sentence, direction in cases
@@ -190,9 +200,7 @@ def measure_alignment(bundle: Bundle, aligner: Aligner) -> None:
         direction = next(
             filter(golden.proves, bundle.manifest.directions), bundle.manifest.directions[0]
         )
-        start = len(direction.prefix)
-        end = len(golden.source_ids) - len(bundle.manifest.special_tokens.source_end)
-        [source] = aligner.tokenizers.source.decode([golden.source_ids[start:end]])
+        source = _source_text(golden, direction, bundle.manifest, aligner.tokenizers)
         [target] = aligner.tokenizers.target.decode([golden.ids])
         aligner.measure(Sentence(source), target, direction.around)
 
@@ -208,6 +216,25 @@ def _proven(directions: Sequence[Direction], golden: Sequence[Golden]) -> list[D
             if (direction.prefix, direction.target) in wanted or direction is directions[0]
         }
     return list(by_asking.values())[:MAX_PROVEN]
+
+
+def _source_text(
+    golden: Golden, direction: Direction, manifest: Manifest, tokenizers: Tokenizers
+) -> str:
+    """Return the text of a golden sentence's source."""
+    start = len(direction.prefix)
+    end = len(golden.source_ids) - len(manifest.special_tokens.source_end)
+    [text] = tokenizers.source.decode([golden.source_ids[start:end]])
+    return text
+
+
+def _source_ids(
+    golden: Golden, direction: Direction, manifest: Manifest, tokenizers: Tokenizers
+) -> tuple[int, ...]:
+    """Return the ids that the source of a golden sentence would have in a request."""
+    text = _source_text(golden, direction, manifest, tokenizers)
+    [ids] = tokenizers.source.encode([text])
+    return *direction.prefix, *ids, *manifest.special_tokens.source_end
 
 
 def _any_source(direction: Direction, manifest: Manifest) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ _IN_WORD = rf"(?:[^\W{TOUCHING}]|')"
 _COLONS = ":："
 _APART = re.compile(rf"[\s{TOUCHING}]?")
 """What must be outside one of two marks, unless a colon is inside: otherwise, 2**(n)**k would match."""
+_OF_WORD = re.compile(rf"[^\W{TOUCHING}]")
 _TWO_LETTERS = re.compile(rf"[^\W\d_{TOUCHING}]{{2}}")
 _OF_WIKIS = re.compile(
     rf"""
@@ -29,10 +30,16 @@ _OF_WIKIS = re.compile(
 )
 
 
-def as_emphasis(run: Run) -> Run:
-    """Convert such marks to tags, unless this would join two words."""
-    matches = run.between_tags(_MARKED.finditer)
-    run = as_tags(run, [_pair(match) for match in matches if _is_meant(match)])
+def as_emphasis(run: Run, *, is_unread: bool = False) -> Run:
+    """Convert such marks to tags, unless this would join two words.
+
+    If `is_unread`, Markdown has not read the text, as it is in a block of HTML: its usual marks are
+    converted, too.
+    """
+    is_mark = _is_around_words if is_unread else _is_meant
+    run = as_tags(
+        run, [_pair(match) for match in run.between_tags(_MARKED.finditer) if is_mark(match)]
+    )
     if "''" not in run.text:
         return run
     return as_tags(run, [_pair(match) for match in run.between_tags(_OF_WIKIS.finditer)])
@@ -50,6 +57,13 @@ def _is_meant(match: re.Match[str]) -> bool:
     return (
         is_touched and is_apart and not any(_TWO_LETTERS.fullmatch("".join(side)) for side in sides)
     )
+
+
+def _is_around_words(match: re.Match[str]) -> bool:
+    """Check whether the marks stand between words, which those of `__init__` and 2**(n)**k do not."""
+    text, (first, last) = match.string, match.span()
+    beside = text[first - 1 : first] + text[last : last + 1]
+    return match["mark"] != "__" and not _OF_WORD.search(beside)
 
 
 def _pair(match: re.Match[str]) -> MarkPair:

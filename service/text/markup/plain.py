@@ -125,7 +125,10 @@ class _Gatherer:
             self._keep(markup)
         elif atom.kind == "html":
             self._end()
-            self.pieces += elements.parse(markup, "html", is_escaped=False)
+            for piece in elements.parse(markup, "html", is_escaped=False):
+                if isinstance(piece, Run):
+                    piece = as_emphasis(piece, is_unread=True)
+                self.pieces.append(piece)
         elif atom.kind == "text":
             self.builder.add(markup)
         elif atom.kind == "protected":

@@ -101,6 +101,7 @@ AT_LOADING: list[tuple[Break, str]] = [
     (setting("special_tokens.bos", 3), "special_tokens must differ"),
     (setting("special_tokens.pad", 500), "id 500 is outside the vocabulary"),
     (setting("special_tokens.unk", MISSING), "special_tokens.unk: Field required"),
+    (setting("special_tokens.ends_source", "no"), "ends_source: Input should be a valid boolean"),
     (setting("graphs", {}), "graphs"),
     (setting("graphs.int4", {"encoder": "a", "decoder": "b"}), "graphs.int4"),
     (setting("files", {"scorer.int8.onnx": "x"}), "files.scorer.int8.onnx: String should match"),
