@@ -96,7 +96,7 @@ def _server(settings: Settings, app: FastAPI) -> Server:
     """Build the server of the application."""
     is_stopping = threading.Event()
     start_daemon("last-resort", partial(_end_by_force, settings, is_stopping))
-    connections = Connections(limit_for(settings.max_connections))
+    connections = Connections(limit_for(settings.max_connections), settings.max_held_answer_bytes)
     services: Services = app.state.services
     store = services.store
     services.metrics.watch_connections(connections.__len__)

@@ -130,6 +130,15 @@ class Settings(ModelSettings):
             description="Total size of request bodies in memory, beyond which bodies over 16 KiB get 429.",
         ),
     ] = 67_108_864
+    max_held_answer_bytes: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=68_719_476_736,
+            description="Total size of answers that clients have yet to read, beyond which those that have "
+            "waited longest, at least 1 s, are cut off.",
+        ),
+    ] = 67_108_864
     max_header_bytes: Annotated[
         int,
         Field(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from service.api.head import ProtocolError
 from service.api.line import Line
+from service.api.unread import MAX_BYTES, UnreadAnswers
 
 if TYPE_CHECKING:
     from service.api.connection import Connection
@@ -31,9 +32,9 @@ WARNING_SECONDS = 10.0
 class Connections:
     """The open connections. Not thread-safe: used on the event loop only."""
 
-    def __init__(self, limit: int = 1000) -> None:
-        """Allow up to `limit` connections."""
-        self.limit = limit
+    def __init__(self, limit: int = 1000, max_unread_bytes: int = MAX_BYTES) -> None:
+        """Allow up to `limit` connections, and so many bytes of answers that clients have yet to read."""
+        self.limit, self.unread = limit, UnreadAnswers(max_unread_bytes)
         self.busy_limit = limit - min(RESERVED, limit // 4)
         self.are_winding_down = False
         """Whether each connection is closed after its next answer, whose head says so."""

@@ -66,6 +66,11 @@ class Exchange:
         """Bytes of the body that were received, but not read by the application."""
         return len(self._unread)
 
+    @property
+    def num_unsent(self) -> int:
+        """Bytes of the answer that are yet to be written, if its head says how long it is."""
+        return (self._remaining or 0) * self._has_body
+
     def take(self, buffer: bytearray) -> None:
         """Remove the bytes of this body from the buffer; once the answer is written, they are discarded.
 

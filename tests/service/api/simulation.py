@@ -100,6 +100,9 @@ class Socket(asyncio.Transport):
         assert high is not None
         self._high_water = high
 
+    def get_write_buffer_size(self) -> int:
+        return len(self._unread)
+
     def is_closing(self) -> bool:
         return self._is_closing
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 
-from service.api import connection, transport
+from service.api import connection, transport, unread
 from service.api.connections import Connections
 from tests.service.api.conversation import (
     HEAD,
@@ -88,6 +88,26 @@ def test_an_unread_answer_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
             await reader.read()
 
     talk(conversation)
+
+
+def test_beyond_the_limit_for_all_unread_answers_one_is_cut_off(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(unread, "PATIENCE_SECONDS", 0.1)
+
+    async def conversation(connect: Connect) -> None:
+        readers = []
+        for _ in range(2):
+            reader, writer = await connect()
+            writer.write(HEAD.replace(b" / ", b" /endless ") + b"\r\n")
+            readers.append(reader)
+        await until(lambda: left == ["/endless"])
+        await asyncio.sleep(0.5)
+        assert left == ["/endless"]  # a single answer may wait
+        assert connections.unread.num_cut == 1
+
+    connections = Connections(max_unread_bytes=1)
+    talk(conversation, connections)
 
 
 def test_reading_slowly_does_not_extend_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
