@@ -29,6 +29,8 @@ class Tag:
     at: int
     raw: str
     kind: TagKind
+    full: str = ""
+    """What a translation has instead, if the text before it has changed: `][this]` after `[that`."""
 
     @property
     def depth(self) -> int:

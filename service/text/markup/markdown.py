@@ -21,7 +21,12 @@ from service.text.rules.placeholders import CODE_SIGNS, Placeholders
 from service.text.run import Protected, Run
 from service.text.words import TOUCHING
 
-_OPTIONS = Options.ENABLE_STRIKETHROUGH | Options.ENABLE_TASKLISTS | Options.ENABLE_FOOTNOTES
+_OPTIONS = (
+    Options.ENABLE_STRIKETHROUGH
+    | Options.ENABLE_TASKLISTS
+    | Options.ENABLE_FOOTNOTES
+    | Options.ENABLE_GFM  # [!NOTE] at the beginning of a quote
+)
 _LINKS = frozenset(["Link", "Image"])
 _AROUND = _LINKS | {"Emphasis", "Strong", "Strikethrough"}
 _SURE = _LINKS | {"Heading", "Table", "TaskListMarker", "Code"}
@@ -65,6 +70,8 @@ class Atom(NamedTuple):
     first: int
     last: int
     kind: Kind
+    full: str = ""
+    """Of a tag; see `Tag.full`."""
 
 
 class _Event(NamedTuple):
@@ -140,6 +147,7 @@ class _Reader:
         self.text, self.events = text, events
         self.is_sure = any(event.of in _SURE or event.name in _SURE for event in events)
         self.ends = _ends(text, events)
+        self.starts = {last: first for first, last in self.ends.items()}
         self.are_tags: list[bool] = []
         """For each open element of `_AROUND`, whether its marks are tags, not text."""
 
@@ -183,13 +191,14 @@ class _Reader:
         while index < len(self.events):
             event, end = self.events[index], self._end(index)
             kind = self._kind(event, is_whole=end > index)
-            first, last = event.first, self.events[end].last
+            first, last, full = event.first, self.events[end].last, ""
             if end == index and event.of in _AROUND:
                 first, last = self._mark(index, position)
+                full = self._full(index) if kind == "close" else ""
             elif end == index and event.of:
                 first = last = event.last if event.name == "End" else event.first
             position, previous_end = max(position, last), position
-            yield Atom(max(first, previous_end), position, kind)
+            yield Atom(max(first, previous_end), position, kind, full)
             if event.of == "Item" and (year := _YEAR.match(self.text, first, event.last)):
                 position = year.end()
                 yield Atom(year.start(), position, "text")
@@ -214,9 +223,20 @@ class _Reader:
         """Return the span of an element's opening or closing mark; atoms cover the text before `position`."""
         event = self.events[index]
         if event.name == "End":
-            return position, event.last
+            is_collapsed = self._link_type(index) == "Collapsed"
+            return position, event.last + len("[]") * is_collapsed  # they are not in its span
         next_event = self.events[index + 1]
         return event.first, event.last if next_event.name == "End" else next_event.first
+
+    def _link_type(self, index: int) -> str:
+        """Return the type of the link that an event ends, or "" for other elements."""
+        start = self.events[self.starts[index]]
+        return start.info["link_type"] if start.of in _LINKS else ""
+
+    def _full(self, index: int) -> str:
+        """Return the closing mark with its label for a link that has none besides its text, as `[this]`."""
+        is_short = self._link_type(index) in ("Shortcut", "Collapsed")
+        return f"][{self.events[self.starts[index]].info['id']}]" if is_short else ""
 
     def _kind(self, event: _Event, *, is_whole: bool) -> Kind:
         if event.name in ("Text", "SoftBreak"):

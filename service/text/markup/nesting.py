@@ -54,7 +54,10 @@ def belongs(tag: Tag, start: int, end: int, is_last: bool) -> bool:
 def outermost(
     tags: Sequence[Tag], end: int
 ) -> tuple[tuple[str, ...], tuple[Tag, ...], tuple[str, ...]]:
-    """Split a sentence's tags into those before all of it, those to align, and those after its `end`."""
+    """Split a sentence's tags into those before all of it, those to align, and those after its `end`.
+
+    Close tags that depend on the text before them are aligned; see `Tag.full`.
+    """
     first, last = 0, len(tags)
     closing: dict[int, int] | None = None
     while first < last:
@@ -63,7 +66,7 @@ def outermost(
             first += 1
         elif last_tag.kind == "void" and last_tag.at == end:
             last -= 1
-        elif first_tag.at == 0 and last_tag.at == end:
+        elif first_tag.at == 0 and last_tag.at == end and not last_tag.full:
             closing = close_tags(tags) if closing is None else closing
             if closing.get(first) != last - 1:
                 break

@@ -134,7 +134,7 @@ class _Gatherer:
         elif atom.kind == "protected":
             self.builder.protect(markup)
         else:
-            self.builder.tag(markup, atom.kind)
+            self.builder.tag(markup, atom.kind, atom.full)
 
     def _end(self) -> None:
         """End the current run, if there is one."""

@@ -28,6 +28,8 @@ class Element:
     end: int
     open: str = ""
     close: str = ""
+    full_close: str = ""
+    """See `Tag.full`."""
     children: list["Element"] = field(default_factory=list)
 
     @property
@@ -54,11 +56,11 @@ def tree(tags: Sequence[Tag], length: int) -> list[Element]:
             stack.append(Element(tag.at, length, tag.raw))
         elif len(stack) > 1:
             element = stack.pop()
-            element.end, element.close = tag.at, tag.raw
+            element.end, element.close, element.full_close = tag.at, tag.raw, tag.full
             stack[-1].children.append(element)
         else:
             root = stack[0]
-            root.children = [Element(0, tag.at, "", tag.raw, root.children)]
+            root.children = [Element(0, tag.at, "", tag.raw, tag.full, root.children)]
     while len(stack) > 1:  # elements that end in a later sentence
         element = stack.pop()
         stack[-1].children.append(element)
@@ -121,8 +123,17 @@ class _Placer:
             if is_empty and is_only_marks(element.open):
                 self.tags.pop()
             else:
-                self._add(closing, element.close, "close")
+                self._add(closing, self._close(element, opening, closing), "close")
             start = closing
+
+    def _close(self, element: Element, opening: int, closing: int) -> str:
+        """Return the close tag of an element around a stretch of the translation."""
+        alignment = self.alignment
+        if not element.full_close:
+            return element.close
+        before = alignment.source[element.begin : element.end]
+        is_unchanged = before.casefold() == alignment.target[opening:closing].casefold()
+        return element.close if is_unchanged else element.full_close
 
     def _needs(self, element: Element) -> int:
         """Return the minimum number of words that an element needs."""

@@ -22,9 +22,9 @@ class RunBuilder:
         self._texts.append(text)
         self._length += len(text)
 
-    def tag(self, raw: str, kind: TagKind) -> None:
+    def tag(self, raw: str, kind: TagKind, full: str = "") -> None:
         """Add a tag."""
-        self._tags.append(Tag(self._length, raw, kind))
+        self._tags.append(Tag(self._length, raw, kind, full))
 
     def protect(self, raw: str) -> None:
         """Add markup that is part of the sentence and preserved unchanged."""
