@@ -12,6 +12,7 @@ STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve, by default with the process's own arguments; return the exit status."""
+    _open_standard_streams()
     for number in STOP_SIGNALS:
         signal.signal(number, _leave)
     # SIGHUP means reload; before there is something to reload, its default would end the process
@@ -25,6 +26,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         gc.enable()
         for number in STOP_SIGNALS:  # the exit status is settled, and nothing is left to stop
             signal.signal(number, signal.SIG_IGN)
+
+
+def _open_standard_streams() -> None:
+    """Open those that are closed: the event loop would get their descriptors, which libuv does not close."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
 
 
 def _leave(number: int, _: FrameType | None) -> None:

@@ -176,3 +176,15 @@ def test_a_stop_signal_in_the_first_second_ends_the_process() -> None:
         _, said = process.communicate(timeout=60)
         assert process.returncode == 0
         assert "Traceback" not in said
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_a_service_without_standard_streams_stops_cleanly() -> None:
+    environment = {**os.environ, "ATTENDANT_BUNDLE": str(TINY_BUNDLE), "ATTENDANT_PORT": "0"}
+    command = ["sh", "-c", 'exec "$0" -m service <&- >&-', sys.executable]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert any("is ready" in line for line in process.stderr)
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+    assert (process.returncode, "Assertion" in said) == (0, False)

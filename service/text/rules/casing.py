@@ -29,6 +29,7 @@ _KEPT = re.compile(
     \d[ \u00a0]?[^\W\d_]{1,2}(?:/[^\W\d_]{1,2})?(?!\w)  # 80 km/h
   | (?<![\w.=])\w{2,}+(?:[.=][^\W\d]\w*+)+             # main.c, key=value, but not z.b.
   | (?<!\w)[^\W_]*+_\w*+                               # my_file
+  | (?<![^\s(])/[\w-]++                                # /tmp, but not und/oder
     """,
     re.VERBOSE,
 )
