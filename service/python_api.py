@@ -2,6 +2,7 @@
 
 import asyncio
 import atexit
+import gc
 from collections.abc import (
     AsyncIterator,
     Callable,
@@ -18,6 +19,7 @@ from queue import SimpleQueue
 from typing import Any, Self, TypedDict, Unpack, overload
 
 from service.engine.config import EngineConfig
+from service.engine.process_memory import trim
 from service.engine.types import DeviceChoice
 from service.models.bundle import DEFAULT_BUNDLE, PrecisionChoice, load
 from service.models.loading import ModelOptions, start_model
@@ -62,7 +64,8 @@ class Translator:
     def __init__(self, models: ModelSet) -> None:
         """Use models that have been started; see `load`."""
         self._models = models
-        self._background = Background("translator", models.check)  # notices an engine that hangs
+        # notices an engine that hangs
+        self._background = Background("translator", lambda: self._models.check())
         # the exit of a thread that runs a graph would abort the process
         atexit.register(self.close)
 
@@ -252,6 +255,9 @@ class Translator:
             atexit.unregister(self.close)
             self._models.close()
             self._background.end()
+            self._models = ModelSet([], NO_LIMIT)
+            gc.collect()  # as parts of a model refer to each other
+            trim()
 
     def __enter__(self) -> Self:
         return self

@@ -1,12 +1,14 @@
 """Translation from Python: the same results as over HTTP, from any thread and event loop."""
 
 import asyncio
+import shutil
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -182,6 +184,15 @@ def test_the_repr_of_a_result_is_one_readable_line(translator: Translator) -> No
         f"TranslatedSentence(source={TEXT!r}, target={ENGLISH!r}, score={sentence.score!r}, "
         "finish_reason=<FinishReason.END: 'end'>, recovery=None)"
     )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_a_closed_translator_keeps_no_weights(tmp_path: Path) -> None:
+    bundle = shutil.copytree(TINY_BUNDLE, tmp_path / "bundle")
+    with Translator.load(bundle, device="cpu", num_workers=1) as translator:
+        assert str(bundle) in Path("/proc/self/maps").read_text()
+    assert str(bundle) not in Path("/proc/self/maps").read_text()
+    assert translator.languages == {}
 
 
 def test_closing_a_translator_fails_pending_requests() -> None:

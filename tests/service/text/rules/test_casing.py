@@ -197,6 +197,7 @@ def test_lower_case_for_the_vocabulary_follows_the_language(tokenizer: Tokenizer
     ("text", "expected"),
     [
         ("lies main.c und my_file.c", "LIES main.c UND my_file.c"),
+        ("lies /tmp und (/var-lib) und/oder /home", "LIES /tmp UND (/var-lib) UND/ODER /home"),
         ("die option key=value und _x, max_size", "DIE OPTION key=value UND _x, max_size"),
         ("z.b. um 5 uhr, nr.5 usw. ja", "Z.B. UM 5 UHR, NR.5 USW. JA"),
     ],
