@@ -10,9 +10,9 @@ KEY = "client_state"
 
 
 class ClientState:
-    """Whether the client of a request has sent its body, and whether it has disconnected."""
+    """Whether the client of a request has sent its body, has disconnected, or keeps an answer waiting."""
 
-    __slots__ = ("_turn", "_when_left", "has_left", "has_sent_all", "seconds_in_line")
+    __slots__ = ("_turn", "_when_left", "has_left", "has_sent_all", "num_held", "seconds_in_line")
 
     def __init__(
         self, turn: Callable[["ClientState"], Awaitable[float]] | None = None, seconds: float = 0.0
@@ -34,6 +34,8 @@ class ClientState:
 
         Its deadline includes this.
         """
+        self.num_held = 0
+        """Bytes of the answer that wait in memory until the client has read what comes before."""
         self._when_left: Callable[[], None] | None = None
 
     async def wait_for_turn(self) -> None:

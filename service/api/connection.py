@@ -94,7 +94,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Register the connection, and start the time limit for its first request."""
         transport.set_write_buffer_limits(0)  # `writable` says whether all is sent
-        self.transport = LingeringTransport(transport, lambda: self.is_receiving, self.all.unread)
+        self.transport = LingeringTransport(transport, lambda: self.is_receiving)
         self._base = base_scope(transport)
         self._socket: socket.socket = transport.get_extra_info("socket")
         self.server_state.connections.add(self)  # type: ignore[arg-type]
@@ -144,7 +144,7 @@ class Connection(asyncio.Protocol):
     def pause_writing(self) -> None:
         """Record that the client has yet to read what was sent."""
         self.writable.clear()
-        self.transport.block(self.exchange.num_unsent if self.exchange else 0)
+        self.transport.block()
         self.all.changed(self)
 
     def resume_writing(self) -> None:

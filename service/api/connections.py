@@ -68,6 +68,7 @@ class Connections:
         """Remove a connection."""
         self._open.discard(connection)
         self._idle.pop(connection, None)
+        self.unread.closed(connection)
         self.leave_line(connection)
 
     def line_of(self, connection: "Connection") -> Line:
@@ -87,6 +88,7 @@ class Connections:
 
     def changed(self, connection: "Connection") -> None:
         """Record whether a connection is busy; beyond the limit, none counts, so that it can be closed."""
+        self.unread.changed(connection)
         if connection.is_busy and self._num_busy_besides(connection) < self.busy_limit:
             self._idle.pop(connection, None)
         elif connection in self._open:

@@ -67,9 +67,9 @@ class Exchange:
         return len(self._unread)
 
     @property
-    def num_unsent(self) -> int:
-        """Bytes of the answer that are yet to be written, if its head says how long it is."""
-        return (self._remaining or 0) * self._has_body
+    def num_held(self) -> int:
+        """Bytes of the answer that are in memory, but not written yet."""
+        return self._client.num_held
 
     def take(self, buffer: bytearray) -> None:
         """Remove the bytes of this body from the buffer; once the answer is written, they are discarded.

@@ -1,13 +1,17 @@
 """Server-sent events: each sentence as soon as it is translated, then the whole answer."""
 
+import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from fastapi import Request
 from fastapi.responses import StreamingResponse
-from starlette.types import Send
+from starlette.types import Receive, Scope, Send
 
+from service.api import client_state
+from service.api.client_state import ClientState
 from service.api.dependencies import unless_client_leaves
 from service.api.errors import ERROR_CODE, INTERNAL_ERROR
 from service.errors import AttendantError
@@ -22,11 +26,24 @@ class EventStream(StreamingResponse):
     """A stream whose generators are closed when the client leaves, not only by garbage collection."""
 
     def __init__(
-        self, events: AsyncGenerator[Event, None], written: AsyncGenerator[str, None]
+        self,
+        events: AsyncGenerator[Event, None],
+        written: AsyncGenerator[str, None],
+        sent: AsyncGenerator[bytes, None],
     ) -> None:
-        """Create the answer from the `events` of a translation and their text form, `written`."""
-        super().__init__(written, media_type=EVENT_STREAM, headers=HEADERS)
-        self._generators = written, events
+        """Create the answer from the `events` of a translation, their text form, and what is sent of it."""
+        super().__init__(sent, media_type=EVENT_STREAM, headers=HEADERS)
+        self._generators = sent, written, events
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events until the client leaves.
+
+        Starlette would cancel this then, and the traceback would keep what was sent in memory for a while.
+        """
+        if client_state.KEY in scope:
+            await self.stream_response(send)
+        else:
+            await super().__call__(scope, receive, send)
 
     async def stream_response(self, send: Send) -> None:
         """Send the events, then close the generators."""
@@ -58,7 +75,9 @@ async def streamed(
         AttendantError: the translation failed before the first sentence was finished.
     """
     first = await unless_client_leaves(request, anext(events))
-    return EventStream(events, _written(request, first, events, finished))
+    written = _written(request, first, events, finished)
+    client: ClientState = request.scope.get(client_state.KEY) or ClientState()
+    return EventStream(events, written, _ahead(written, client))
 
 
 async def _written(
@@ -84,6 +103,34 @@ async def _written(
     except Exception:
         yield error_event(*INTERNAL_ERROR)
         raise
+
+
+async def _ahead(
+    written: AsyncGenerator[str, None], client: ClientState
+) -> AsyncGenerator[bytes, None]:
+    """Yield what is written, until the client leaves; what it has yet to read counts as held."""
+    waiting: asyncio.Queue[bytes | None] = asyncio.Queue()
+    client.when_left(partial(waiting.put_nowait, None))
+
+    async def write() -> None:
+        try:
+            async for text in written:
+                data = text.encode()
+                client.num_held += len(data)
+                waiting.put_nowait(data)
+        finally:
+            waiting.put_nowait(None)
+
+    task = asyncio.ensure_future(write())
+    try:
+        while (data := await waiting.get()) is not None:
+            client.num_held -= len(data)
+            yield data
+        if not client.has_left:
+            await task  # for its error
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 def error_event(message: str, code: str) -> str:

@@ -12,8 +12,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from service.api.unread import UnreadAnswers
-
 LINGER_SECONDS = 30.0
 LINGER_BYTES = 16 * 1024 * 1024
 """Maximum bytes to read and discard after the answer to a request that is still being sent."""
@@ -24,34 +22,36 @@ WRITE_SECONDS = 30.0
 class LingeringTransport(asyncio.Transport):
     """A wrapper of a transport that closes only after the answer has been delivered."""
 
-    def __init__(
-        self, transport: asyncio.Transport, is_receiving: Callable[[], bool], unread: UnreadAnswers
-    ) -> None:
+    def __init__(self, transport: asyncio.Transport, is_receiving: Callable[[], bool]) -> None:
         """Wrap `transport`; `is_receiving` returns whether more of a request may arrive."""
         super().__init__()
-        self._transport, self._is_receiving, self._unread = transport, is_receiving, unread
+        self._transport, self._is_receiving = transport, is_receiving
         self._timer: asyncio.TimerHandle | None = None
         self._taken = 0  # bytes received after the answer
         self._is_closing = False
         self._write_timer: asyncio.TimerHandle | None = None
         self._blocked_since = self._blocked_seconds = 0.0  # the total is that of the current answer
 
-    def block(self, num_unsent: int = 0) -> None:
-        """Start the time limit for a client that does not read; `num_unsent` bytes are yet to be written."""
+    @property
+    def blocked_seconds(self) -> float:
+        """How long the sending of the current answer has been blocked in all."""
+        if self._write_timer is None:
+            return self._blocked_seconds
+        return self._blocked_seconds + asyncio.get_running_loop().time() - self._blocked_since
+
+    def block(self) -> None:
+        """Start the time limit for a client that does not read its answer."""
         loop = asyncio.get_running_loop()
         self._blocked_since = loop.time()
         seconds_left = max(0.0, WRITE_SECONDS - self._blocked_seconds)
         self._write_timer = loop.call_later(seconds_left, self.reset)
-        size = self._transport.get_write_buffer_size() + num_unsent
-        self._unread.add(self, size, self._blocked_seconds)
 
     def unblock(self) -> None:
         """Stop that time limit: the client has read all that was sent so far."""
         if self._write_timer is not None:
-            self._blocked_seconds += asyncio.get_running_loop().time() - self._blocked_since
+            self._blocked_seconds = self.blocked_seconds
             self._write_timer.cancel()
             self._write_timer = None
-        self._unread.remove(self)
 
     def begin_answer(self) -> None:
         """Count the time that sending is blocked anew."""
@@ -124,6 +124,10 @@ class LingeringTransport(asyncio.Transport):
     def resume_reading(self) -> None:
         """See asyncio.ReadTransport."""
         self._transport.resume_reading()
+
+    def get_write_buffer_size(self) -> int:
+        """See asyncio.WriteTransport."""
+        return self._transport.get_write_buffer_size()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         """See asyncio.BaseTransport."""

@@ -6,13 +6,15 @@ import time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from service.api.transport import LingeringTransport
+    from service.api.connection import Connection
 
 logger = logging.getLogger(__name__)
 
 MAX_BYTES = 67_108_864
 PATIENCE_SECONDS = 1.0
 """How long an answer may keep waiting, at least."""
+CHECK_SECONDS = 0.25
+"""Interval between two checks while clients do not read."""
 WARNING_SECONDS = 10.0
 """Minimum time between two warnings that answers were cut off."""
 
@@ -26,42 +28,46 @@ class UnreadAnswers:
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         """Allow up to `max_bytes` in all."""
         self.max_bytes = max_bytes
-        self.num_bytes = 0
-        """Total size, of each answer when its client last began to keep it waiting."""
         self.num_cut = 0
         """Answers that were cut off."""
-        self._waiting: dict[LingeringTransport, tuple[float, int]] = {}  # since when, and the size
+        self._waiting: dict[Connection, None] = {}  # whose clients have yet to read what was sent
         self._timer: asyncio.TimerHandle | None = None
         self._warned = float("-inf")
 
-    def add(self, transport: "LingeringTransport", size: int, waited_seconds: float) -> None:
-        """Count `size` bytes that `transport` cannot send yet, of an answer that has waited before."""
-        self._waiting[transport] = asyncio.get_running_loop().time() - waited_seconds, size
-        self.num_bytes += size
-        if self._timer is None:
-            self._cut()
+    def changed(self, connection: "Connection") -> None:
+        """Record whether the client of a connection keeps its answer waiting."""
+        if connection.writable.is_set():
+            self._waiting.pop(connection, None)
+        else:
+            self._waiting[connection] = None
+            if self._timer is None:
+                self._watch()
 
-    def remove(self, transport: "LingeringTransport") -> None:
-        """Count the bytes of `transport` no more: they are sent, or will never be."""
-        _, size = self._waiting.pop(transport, (0.0, 0))
-        self.num_bytes -= size
+    def closed(self, connection: "Connection") -> None:
+        """Forget a connection."""
+        self._waiting.pop(connection, None)
 
-    def _cut(self) -> None:
-        """Cut answers off until the limit is kept, or try again when the oldest has waited long enough."""
-        loop = asyncio.get_running_loop()
+    def _watch(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(CHECK_SECONDS, self._check)
+
+    def _check(self) -> None:
+        """Cut answers off until the limit is kept."""
         self._timer = None
-        while self.num_bytes > self.max_bytes and len(self._waiting) > 1:
-            transport = min(self._waiting, key=lambda one: self._waiting[one][0])
-            seconds_left = self._waiting[transport][0] + PATIENCE_SECONDS - loop.time()
-            if seconds_left > 0:
-                self._timer = loop.call_later(seconds_left, self._cut)
-                return
-            self.remove(transport)
-            transport.reset()
-            self.num_cut += 1
-            self._warn()
+        sizes = {connection: _size(connection) for connection in self._waiting}
+        total = sum(sizes.values())
+        for connection in sorted(sizes, key=lambda one: -one.transport.blocked_seconds):
+            is_patient = connection.transport.blocked_seconds < PATIENCE_SECONDS
+            if total <= self.max_bytes or is_patient or len(self._waiting) == 1:
+                break
+            total -= sizes[connection]
+            self._waiting.pop(connection, None)
+            connection.transport.reset()
+            self._count()
+        if self._waiting:
+            self._watch()
 
-    def _warn(self) -> None:
+    def _count(self) -> None:
+        self.num_cut += 1
         if time.monotonic() >= self._warned + WARNING_SECONDS:
             self._warned = time.monotonic()
             logger.warning(
@@ -69,3 +75,9 @@ class UnreadAnswers:
                 self.max_bytes,
                 self.num_cut,
             )
+
+
+def _size(connection: "Connection") -> int:
+    """Return the bytes of a connection's answer that are in memory."""
+    held = 0 if connection.exchange is None else connection.exchange.num_held
+    return connection.transport.get_write_buffer_size() + held

@@ -31,22 +31,19 @@ async def streamed(
 
     The work does not wait for the consumer. Closing the generator cancels it.
     """
-    events: asyncio.Queue[Event | BaseException] = asyncio.Queue()
+    events: asyncio.Queue[Event | None] = asyncio.Queue()
 
     async def feed() -> None:
         try:
             events.put_nowait(Done(await work(events.put_nowait)))
-        except BaseException as error:  # of whatever class: the consumer waits for it
-            events.put_nowait(error)
+        finally:
+            events.put_nowait(None)
 
     task = asyncio.ensure_future(feed())
     try:
-        event: Event | BaseException | None = None
-        while not isinstance(event, Done):
-            event = await events.get()
-            if isinstance(event, BaseException):
-                raise event
+        while (event := await events.get()) is not None:
             yield event
+        await task  # for its error
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)

@@ -16,7 +16,6 @@ from service.api.exchange import Exchange
 from service.api.head import Head
 from service.api.server import Server, Stop, drop_new
 from service.api.transport import LingeringTransport
-from service.api.unread import UnreadAnswers
 from tests.service.api.simulation import Socket
 
 
@@ -45,9 +44,6 @@ class Remembering(asyncio.Transport):
     def is_closing(self) -> bool:
         return "close" in self.told or "abort" in self.told
 
-    def get_write_buffer_size(self) -> int:
-        return 0
-
     def write(self, data: Any) -> None:
         self.told.append(f"write {len(data)}")
 
@@ -64,7 +60,7 @@ def test_a_closed_connection_with_unread_data_times_out(
 
     async def run(unread: bool) -> list[str]:
         under = Remembering()
-        one = LingeringTransport(under, lambda: False, UnreadAnswers())
+        one = LingeringTransport(under, lambda: False)
         if unread:
             one.block()
         one.close()
@@ -83,7 +79,7 @@ def test_data_after_an_answer_is_dropped_for_a_while(
 
     async def run() -> None:
         under = Remembering()
-        one = LingeringTransport(under, lambda: True, UnreadAnswers())
+        one = LingeringTransport(under, lambda: True)
         one.close()
         one.close()
         one.write(b"more")
@@ -94,12 +90,12 @@ def test_data_after_an_answer_is_dropped_for_a_while(
         one.take(1)
         assert under.told == ["resume", "eof", "abort"]
         under = Remembering()
-        one = LingeringTransport(under, lambda: True, UnreadAnswers())
+        one = LingeringTransport(under, lambda: True)
         one.linger()
         assert not one.is_closing()
         assert await told_after(under, 0.2) == ["abort"]
         under = Remembering()
-        one = LingeringTransport(under, lambda: True, UnreadAnswers())
+        one = LingeringTransport(under, lambda: True)
         one.linger()
         one.stop_lingering()
         assert await told_after(under, 0.2) == []
@@ -113,7 +109,7 @@ def test_reading_the_end_of_an_answer_takes_nothing_from_the_time_for_the_next()
     def answer() -> None:
         Exchange(connection, Head(b"GET / HTTP/1.0\r\n\r\n"), {"path": "/"}).answer(Response())
 
-    one = LingeringTransport(Remembering(), lambda: False, UnreadAnswers())
+    one = LingeringTransport(Remembering(), lambda: False)
     connection = Mock(transport=one, server_state=Mock(default_headers=[]), all=Connections())
     with patch.object(asyncio, "get_running_loop", lambda: loop):
         for _ in range(2):
@@ -144,7 +140,7 @@ def test_a_stop_waits_until_the_kernel_has_taken_all_answers() -> None:
     stop = Stop(0.0, 0.0, bool, lambda: None, lambda: None, lambda: None)
     server = Server(uvicorn.Config("none"), Connections(), stop)
     under, writable = Remembering(), asyncio.Event()
-    wrapped = LingeringTransport(under, lambda: False, UnreadAnswers())
+    wrapped = LingeringTransport(under, lambda: False)
     server.server_state.connections.add(Mock(transport=wrapped, writable=writable))
     assert not server._is_done()
     wrapped.close()

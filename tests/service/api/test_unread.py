@@ -1,15 +1,17 @@
 """Answers that clients do not read, in simulated time."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any
 from unittest.mock import Mock, patch
 
 import pytest
 
-from service.api.transport import LingeringTransport
-from service.api.unread import PATIENCE_SECONDS, UnreadAnswers
+from service.api.unread import CHECK_SECONDS, PATIENCE_SECONDS, UnreadAnswers
+
+LIMIT = 100
 
 
 @dataclass
@@ -19,9 +21,6 @@ class Loop:
     now: float = 0.0
     due: float = float("inf")
     do: Callable[[], None] = field(default=lambda: None)
-
-    def time(self) -> float:
-        return self.now
 
     def call_later(self, seconds: float, do: Callable[[], None]) -> Mock:
         self.due, self.do = self.now + seconds, do
@@ -35,6 +34,36 @@ class Loop:
         self.now = end
 
 
+@dataclass(eq=False)
+class Client:
+    """A connection whose client reads, or does not."""
+
+    loop: Loop
+    unread: UnreadAnswers
+    size: int
+    waited: float = 0.0
+    was_cut: bool = False
+
+    def __post_init__(self) -> None:
+        self.writable, self.transport, self.exchange = asyncio.Event(), self, Mock(num_held=10)
+        self.since = self.loop.now - self.waited
+        self.unread.changed(self)  # type: ignore[arg-type]
+
+    @property
+    def blocked_seconds(self) -> float:
+        return self.loop.now - self.since
+
+    def get_write_buffer_size(self) -> int:
+        return self.size - 10
+
+    def reset(self) -> None:
+        self.was_cut = True
+
+    def read(self) -> None:
+        self.writable.set()
+        self.unread.changed(self)  # type: ignore[arg-type]
+
+
 @pytest.fixture
 def loop() -> Iterator[Loop]:
     found = Loop()
@@ -42,64 +71,71 @@ def loop() -> Iterator[Loop]:
         yield found
 
 
-def answers(unread: UnreadAnswers, *sizes: int) -> list[Mock]:
-    found = [Mock() for _ in sizes]
-    for one, size in zip(found, sizes, strict=True):
-        unread.add(cast(LingeringTransport, one), size, 0.0)
-    return found
-
-
-def cut(transports: list[Mock]) -> list[bool]:
-    return [one.reset.called for one in transports]
+def cut(*clients: Client) -> list[bool]:
+    return [client.was_cut for client in clients]
 
 
 def test_beyond_the_limit_the_answers_that_have_waited_longest_are_cut_off(loop: Loop) -> None:
-    unread = UnreadAnswers(max_bytes=100)
-    old = answers(unread, 40, 30)
+    unread = UnreadAnswers(LIMIT)
+    first, second = Client(loop, unread, 40), Client(loop, unread, 30)
     loop.wait(PATIENCE_SECONDS / 2)
-    new = answers(unread, 20, 60)
+    third, fourth = Client(loop, unread, 20), Client(loop, unread, 60)
     loop.wait(PATIENCE_SECONDS / 2 - 0.1)
-    assert cut([*old, *new]) == [False] * 4
-    loop.wait(0.2)
-    assert cut([*old, *new]) == [True, True, False, False]  # 80 are left
-    assert (unread.num_bytes, unread.num_cut) == (80, 2)
+    assert cut(first, second, third, fourth) == [False] * 4
+    loop.wait(0.1 + CHECK_SECONDS)
+    assert cut(first, second, third, fourth) == [True, True, False, False]  # 80 are left
     loop.wait(10.0)
-    assert cut(new) == [False, False]
-    [last] = answers(unread, 30)  # two have waited long enough, and 110 would be too many
-    assert cut([*new, last]) == [True, False, False]
-    assert unread.num_bytes == 90
+    fifth = Client(loop, unread, 30)  # others have waited long enough, and 110 are too many
+    loop.wait(CHECK_SECONDS)
+    assert cut(third, fourth, fifth) == [True, False, False]
+    assert unread.num_cut == 3
 
 
 def test_answers_that_are_read_in_time_do_not_count(loop: Loop) -> None:
-    unread = UnreadAnswers(max_bytes=100)
-    found = answers(unread, 90, 90, 90)
-    for one in found[1:]:
+    unread = UnreadAnswers(LIMIT)
+    clients = [Client(loop, unread, 90) for _ in range(3)]
+    for client in clients[1:]:
         loop.wait(PATIENCE_SECONDS / 3)
-        unread.remove(cast(LingeringTransport, one))
+        client.read()
     loop.wait(10.0)
-    assert cut(found) == [False] * 3
-    assert unread.num_bytes == 90
+    assert cut(*clients) == [False] * 3
+
+
+def test_what_is_read_slowly_has_waited_all_the_while(loop: Loop) -> None:
+    unread = UnreadAnswers(LIMIT)
+    other = Client(loop, unread, 60)
+    slow = Client(loop, unread, 60, waited=PATIENCE_SECONDS)
+    loop.wait(CHECK_SECONDS)
+    assert cut(other, slow) == [False, True]
+
+
+def test_an_answer_that_grows_counts_with_its_size(loop: Loop) -> None:
+    unread = UnreadAnswers(LIMIT)
+    stream, other = Client(loop, unread, 10), Client(loop, unread, 20)
+    loop.wait(10.0)
+    assert cut(stream, other) == [False, False]
+    stream.exchange.num_held += 100
+    loop.wait(CHECK_SECONDS)
+    assert cut(stream, other) == [True, False]
 
 
 def test_a_single_answer_may_exceed_the_limit(loop: Loop, caplog: pytest.LogCaptureFixture) -> None:
-    unread = UnreadAnswers(max_bytes=100)
+    unread = UnreadAnswers(LIMIT)
     with caplog.at_level(logging.WARNING):
-        [alone] = answers(unread, 500)
+        alone = Client(loop, unread, 500)
         loop.wait(10.0)
-        assert (cut([alone]), caplog.messages) == ([False], [])
-        more = answers(unread, 500, 500)
+        assert (cut(alone), caplog.messages) == ([False], [])
+        more = [Client(loop, unread, 500) for _ in range(2)]
         loop.wait(10.0)
-    assert cut([alone, *more]) == [True, True, False]
+    assert cut(alone, *more) == [True, True, False]
     assert caplog.messages == [
         "answers that clients do not read exceed 100 bytes; 1 were cut off so far"
     ]
 
 
-def test_an_answer_that_is_read_slowly_has_waited_all_the_while(loop: Loop) -> None:
-    unread = UnreadAnswers(max_bytes=100)
-    [other] = answers(unread, 60)
-    loop.wait(PATIENCE_SECONDS / 2)
-    slow = Mock()
-    unread.add(slow, 60, waited_seconds=PATIENCE_SECONDS - 0.1)
-    loop.wait(0.2)
-    assert cut([other, slow]) == [False, True]
+def test_nothing_is_watched_once_all_is_read(loop: Loop) -> None:
+    unread: Any = UnreadAnswers(LIMIT)
+    client = Client(loop, unread, 500)
+    unread.closed(client)
+    loop.wait(10.0)
+    assert loop.due == float("inf")

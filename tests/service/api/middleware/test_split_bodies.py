@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
+from service.api.client_state import KEY, ClientState
 from service.api.middleware.split_bodies import PIECE_BYTES, SplitBodies
 
 
@@ -23,10 +24,14 @@ def test_a_large_answer_is_sent_in_small_pieces(size: int, more: bool) -> None:
 
     async def send(message: Message) -> None:
         sent.append(message)
+        held.append(client.num_held)
 
-    asyncio.run(SplitBodies(app)({"type": "http"}, receive, send))
+    client, held = ClientState(), list[int]()
+    asyncio.run(SplitBodies(app)({"type": "http", KEY: client}, receive, send))
     start, *pieces = sent
     assert start["type"] == "http.response.start"
     assert b"".join(piece["body"] for piece in pieces) == body
     assert max(len(piece["body"]) for piece in pieces) <= PIECE_BYTES
     assert [piece["more_body"] for piece in pieces] == [True] * (len(pieces) - 1) + [more]
+    sizes = [len(piece["body"]) for piece in pieces]
+    assert held == [0, *(sum(sizes[number:]) for number in range(1, len(sizes) + 1))]
