@@ -32,8 +32,8 @@ _FIRST_NAME = re.compile(r"[^\W_][\w.:-]*+")
 def kind_of(raw: str) -> Literal["text", "open", "close", "void", "block"]:
     """Return the kind of a tag or comment.
 
-    >>> [kind_of(raw) for raw in ("<b>", "</b>", "<br />", "<img src=x>", "<y and y>", "<!-- a -->")]
-    ['open', 'close', 'block', 'void', 'text', 'void']
+    >>> [kind_of(raw) for raw in ("<b>", "</b>", "<br />", "<img src=x>", "<y and y>", "<y/>", "<!-- a -->")]
+    ['open', 'close', 'block', 'void', 'text', 'void', 'void']
     """
     if raw[1] in "!?":
         return "void"
@@ -43,7 +43,7 @@ def kind_of(raw: str) -> Literal["text", "open", "close", "void", "block"]:
     if name in READINGS:
         return "void"
     if name not in INLINE:
-        return "text"
+        return "void" if raw.endswith("/>") else "text"
     if raw[1] == "/":
         return "close"
     return "void" if raw.endswith("/>") or name in VOID else "open"

@@ -59,9 +59,10 @@ _PROSE_LINE = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 
-Kind = Literal["text", "open", "close", "void", "protected", "break", "block", "html"]
+Kind = Literal["text", "open", "close", "void", "protected", "break", "block", "html", "unread"]
 """`break` is a boundary between lines or paragraphs, as in any text; `block` is a boundary that only Markdown
-has, or a block that is preserved; `html` is a block of HTML."""
+has, or a block that is preserved; `html` is a block of HTML. `unread` begins text, up to the next boundary,
+that Markdown takes for code."""
 
 
 class Atom(NamedTuple):
@@ -253,7 +254,7 @@ class _Reader:
         if event.of == "Paragraph" or event.name == "HardBreak":
             return "break"
         if event.of == "CodeBlock" and not is_whole:
-            return "break"
+            return "unread" if event.name == "Start" else "break"
         return "void" if event.name == "FootnoteReference" else "block"
 
     def _kind_of_mark(self, event: _Event) -> Kind:

@@ -20,6 +20,7 @@ _MARK, _COLUMNS, _OF_WIKI = re.compile(r"[`*_~<\[\\|{\t]"), "   ", "''"
 _BEGIN = r" {0,3}(?:[-+>#=]|\d{1,9}[.)])| {4}"
 _FIRST_LINE, _LINE = re.compile(_BEGIN), re.compile(rf"[\n\r](?:{_BEGIN})")
 """Signs that texts without Markdown rarely have; each search takes a fraction of a microsecond."""
+_BOUNDARIES = frozenset(["break", "block", "html", "unread"])
 _FRONT_MATTER = re.compile(
     r"""
     ---\r?\n
@@ -63,8 +64,12 @@ def _parse(text: str) -> list[str | Run]:
     front_matter = match[0] if (match := _FRONT_MATTER.match(text)) else ""
     text = text[len(front_matter) :]
     atoms = list(markdown.atoms(text))
-    is_marked_up = any(atom.kind not in ("text", "break") for atom in atoms)
-    pieces = [front_matter, *(_Gatherer(text).gather(atoms) if is_marked_up else [Run(text)])]
+    kinds = {atom.kind for atom in atoms}
+    pieces: list[str | Run] = [front_matter]
+    if kinds - {"text", "break", "unread"}:
+        pieces += _Gatherer(text).gather(atoms)
+    else:
+        pieces.append(as_emphasis(Run(text), is_unread="unread" in kinds))
     cells: list[str | Run] = []
     for piece in pieces:
         if isinstance(piece, Run):
@@ -88,6 +93,8 @@ class _Gatherer:
         self.text = text
         self.pieces: list[str | Run] = []
         self.builder = RunBuilder()
+        self.is_unread = False
+        """Whether the text is that of an `unread` atom."""
 
     def gather(self, atoms: Iterable[Atom]) -> list[str | Run]:
         """Return all pieces."""
@@ -102,7 +109,7 @@ class _Gatherer:
 
     def _between(self, gap: str, atom: Atom) -> None:
         """Read the text between two atoms: indentation, backslashes before marks, or markers of blocks."""
-        is_inside = bool(self.builder) and atom.kind not in ("break", "block", "html")
+        is_inside = bool(self.builder) and atom.kind not in _BOUNDARIES
         if is_inside and gap == "\\" and self._is_escape(atom.first):
             self.builder.tag(gap, "void")
         elif is_inside and (gap.isspace() or gap == "\\"):
@@ -120,9 +127,10 @@ class _Gatherer:
         return self.text[index] not in "_\"'" and not (previous.isalnum() and following.isalnum())
 
     def _take(self, markup: str, atom: Atom) -> None:
-        if atom.kind == "break" or atom.kind == "block":
+        if atom.kind == "break" or atom.kind == "block" or atom.kind == "unread":
             self._end()
             self._keep(markup)
+            self.is_unread = atom.kind == "unread"
         elif atom.kind == "html":
             self._end()
             for piece in elements.parse(markup, "html", is_escaped=False):
@@ -143,7 +151,7 @@ class _Gatherer:
         run, self.builder = self.builder.run(), RunBuilder()
         if depth(run.tags) > _MAX_DEPTH:  # no reason for an error, as it may not be markup at all
             run = replace(run, tags=[replace(tag, kind="void") for tag in run.tags])
-        self.pieces.append(run)
+        self.pieces.append(as_emphasis(run, is_unread=True) if self.is_unread else run)
 
     def _keep(self, text: str) -> None:
         """Add preserved text; link definitions without an address, such as `[Anna]: Ja.`, are translated."""

@@ -5,6 +5,7 @@ tags: `<c.yellow>`, `<v Anna>`, `<00:01.500>`, `{\an8}`.
 """
 
 import re
+from collections.abc import Iterator
 
 from service.text.markup.messages import Message
 from service.text.run import Run, TagKind
@@ -24,6 +25,10 @@ _TAG = re.compile(
     re.VERBOSE,
 )
 _HEADER = re.compile(r"\ufeff?WEBVTT\b")
+_COMMENT = re.compile(
+    r"(?:(?<=\n\n)|(?<=\n\r\n))(?:NOTE|STYLE|REGION)\b(?:(?!\n\r?\n).)*+", re.DOTALL
+)
+"""A block of WebVTT between subtitles that is none itself (WebVTT, section 4.1)."""
 
 
 def split(text: str) -> list[str | Message] | None:
@@ -31,16 +36,24 @@ def split(text: str) -> list[str | Message] | None:
     if "-->" not in text:
         return None
     pieces: list[str | Message] = []
-    start = 0
+    start, comment = 0, _COMMENT if _HEADER.match(text) else None
     for times in _TIMES.finditer(text):
         dialogue = _without_name(text[start : times.start()])
         is_header = start == 0 and _HEADER.match(text)
-        pieces += [
-            dialogue if is_header else Message(dialogue),
-            text[start + len(dialogue) : times.end()],
-        ]
+        pieces += [dialogue] if is_header else _without_comments(dialogue, comment)
+        pieces.append(text[start + len(dialogue) : times.end()])
         start = times.end()
-    return [*pieces, Message(text[start:])] if start else None
+    return [*pieces, *_without_comments(text[start:], comment)] if start else None
+
+
+def _without_comments(dialogue: str, comment: re.Pattern[str] | None) -> Iterator[str | Message]:
+    """Yield the parts of a dialogue, with its comments as strings."""
+    start = 0
+    for found in comment.finditer(dialogue) if comment else ():
+        yield Message(dialogue[start : found.start()])
+        yield found[0]
+        start = found.end()
+    yield Message(dialogue[start:])
 
 
 def _without_name(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Emphasis in blocks of HTML, where Markdown does not read it."""
+"""Emphasis where Markdown does not read it: in blocks of HTML and in lines that are indented."""
 
 import pytest
 
@@ -13,9 +13,13 @@ from tests.service.text.pipelines import take_apart, unchanged
         ("<p>Nein</p>\n**Das** ist ~~nicht~~ gut.", "Das ist nicht gut.", "** ** ~~ ~~"),
         ("<div>\n(**Das**) ist **gut.**\n</div>", "(Das) ist gut.", "** ** ** **"),
         ("<div>\n2**(n)**k, __init__, a** b **c\n</div>", "2**(n)**k, __init__, a** b **c", ""),
+        ("    Ja, ~~nein.~~", "Ja, nein.", "~~ ~~"),
+        ("**Oh!**\n\n    Das **ist**\n    auch **gut.**", "Das ist\n    auch gut.", "** ** ** **"),
     ],
 )
-def test_emphasis_in_a_block_of_html_is_kept_in_tags(text: str, left: str, marks: str) -> None:
+def test_emphasis_that_markdown_does_not_read_is_kept_in_tags(
+    text: str, left: str, marks: str
+) -> None:
     *_, run = (piece for piece in parse(text) if isinstance(piece, Run))
     assert run.text.strip() == left
     assert " ".join(tag.raw for tag in run.tags) == marks
