@@ -11,8 +11,13 @@ from service.api.errors import answer
 _AUTHORITY = re.compile(r"https?://[^/]*", re.IGNORECASE)
 _SLASHES = re.compile("/{2,}")
 _BLOCKED = ("/admin", "/metrics")
-_NEEDLESS = re.compile(r"%(2[DEF]|3[0-9]|[46][1-9A-F]|[57][0-9A]|5F|7E)", re.IGNORECASE)
-"""Percent-encoded letters, digits, `-._~` and slashes, which need no encoding (RFC 3986, section 2.3)."""
+_NEEDLESS = re.compile(
+    r"%([01][0-9A-F]|2[DEF]|3[0-9]|[46][1-9A-F]|[57][0-9A]|5F|7[EF])", re.IGNORECASE
+)
+"""Percent-encoded letters, digits, `-._~` and slashes, which need no encoding (RFC 3986, section 2.3).
+
+Control characters are in no path. The routes' patterns would match one with a line feed at its end.
+"""
 
 
 class Targets:
@@ -47,7 +52,7 @@ class Targets:
 
 
 def is_needlessly_encoded(path: str) -> bool:
-    """Return whether a path has percent-encoded characters that need no encoding, or slashes."""
+    """Return whether a path has percent-encoded characters that need no encoding, or may not be in it."""
     return bool(_NEEDLESS.search(path))
 
 

@@ -42,6 +42,7 @@ _IN_FORMULA = re.compile(  # 2**3**4, a**b**c, x**y**(z), but **H**TML
 )
 _NAME = re.compile(r"__\w+__")
 _YEAR = re.compile(r"\d{4,}[.)]")
+_END_OF_FENCE = re.compile(r"\n[ \t>]*+~~~+\s*+\Z")
 _OF_CODE = re.compile(rf"[^\s{CODE_SIGNS}]*+[{CODE_SIGNS}]\S*+")
 _CODE_SIGN = re.compile(
     r"""
@@ -292,7 +293,7 @@ class _Reader:
         """
         block = self.text[event.first : event.last]
         if event.info != "Indented":
-            return block[0] != "~" or block.rstrip().endswith("\n~~~")
+            return block[0] != "~" or _END_OF_FENCE.search(block) is not None
         if self.is_sure or _CODE_SIGN.search(block):
             return True
         text_before = self.text[max(0, event.first - 50) : event.first].rstrip()

@@ -15,6 +15,9 @@ from service.text.markup.stretches import Stretch, Stretches
 from service.text.run import Tag, TagKind
 from service.text.words import Alignment, Span
 
+_COMMAS = ",;:\u060c\u061b\u3001\uff0c\uff1a\uff1b"
+"""Commas, semicolons and colons, also Arabic and Chinese ones."""
+
 
 @dataclass(slots=True)
 class Element:
@@ -109,7 +112,9 @@ class _Placer:
             opening, closing = self._characters(first, last)
             if first == last > words[0] and self._trails(element):
                 opening = closing = self.alignment.target_spans[first - 1][1]
-            opening, closing = self._with_spaces(element, opening, closing)
+            opening, closing = self._with_spaces(
+                element, *self._without_commas(element, opening, closing)
+            )
             opening = min(max(opening, start), end)
             closing = min(max(closing, opening), end)
             if not element.open:  # it began before this sentence
@@ -119,12 +124,23 @@ class _Placer:
             self._add(opening, element.open, "open" if element.close else "void")
             num_tags = len(self.tags)
             self.place_all(element.children, (first, last), (opening, closing))
-            is_empty = opening == closing and len(self.tags) == num_tags and element.is_complete
-            if is_empty and is_only_marks(element.open):
+            is_alone = len(self.tags) == num_tags and element.is_complete
+            if (
+                is_alone
+                and is_only_marks(element.open)
+                and self._is_lost(element, opening, closing)
+            ):
                 self.tags.pop()
             else:
                 self._add(closing, self._close(element, opening, closing), "close")
             start = closing
+
+    def _is_lost(self, element: Element, opening: int, closing: int) -> bool:
+        """Return whether a stretch of the translation has nothing to read for an element that had."""
+        if opening == closing:
+            return True
+        has_words = any(map(str.isalnum, self.alignment.source[element.begin : element.end]))
+        return has_words and not any(map(str.isalnum, self.alignment.target[opening:closing]))
 
     def _close(self, element: Element, opening: int, closing: int) -> str:
         """Return the close tag of an element around a stretch of the translation."""
@@ -153,6 +169,20 @@ class _Placer:
         spans, length = self.alignment.target_spans, len(self.alignment.target)
         start = spans[first][0] if first < len(spans) else length
         return start, max(start, spans[last - 1][1]) if last > first else start
+
+    def _without_commas(self, element: Element, low: int, high: int) -> Span:
+        """Shorten a stretch by the commas at its edges that the element does not have there.
+
+        Marks of Markdown between a word and a comma would be no marks.
+        """
+        inside = self.alignment.source[element.begin : element.end].strip()
+        stretch = self.alignment.target[low:high]
+        if inside[:1] not in _COMMAS:
+            stretch = stretch.lstrip(f"{_COMMAS} ")
+        low = high - len(stretch)
+        if inside[-1:] not in _COMMAS:
+            stretch = stretch.rstrip(f"{_COMMAS} ")
+        return low, low + len(stretch)
 
     def _with_spaces(self, element: Element, low: int, high: int) -> Span:
         """Extend a stretch by the spaces around it, if the element had spaces at its inner edges."""

@@ -70,6 +70,9 @@ def test_paths_that_proxies_block_have_no_alternative_spelling(
         "/v2%2ftranslate",
         "/v2/us%61ge",
         "/health%2Flive",
+        "/health%0a",
+        "/metrics%0A",
+        "/admin/reload%0a",
     ],
 )
 def test_needlessly_encoded_paths_are_not_found(settings: Settings, path: str) -> None:

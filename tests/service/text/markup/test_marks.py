@@ -24,3 +24,13 @@ def test_emphasis_that_markdown_does_not_read_is_kept_in_tags(
     assert run.text.strip() == left
     assert " ".join(tag.raw for tag in run.tags) == marks
     assert unchanged(take_apart(text, "text")) == text
+
+
+@pytest.mark.parametrize("prefix", ["", "  ", "> ", "- "])
+@pytest.mark.parametrize("fence", ["~~~", "~~~~", "```"])
+def test_fenced_code_is_kept_wherever_it_is(fence: str, prefix: str) -> None:
+    indent = prefix.replace("-", " ")
+    text = f"Ja.\n\n{prefix}{fence}sh\n{indent}cp Datei Ordner\n{indent}{fence}\n\nNein."
+    found = "".join(piece.text for piece in parse(text) if isinstance(piece, Run))
+    assert "Datei" not in found
+    assert found.replace("\n", "") == "Ja.Nein."

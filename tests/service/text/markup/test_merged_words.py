@@ -109,3 +109,25 @@ def test_no_link_is_empty_and_no_emphasis_for_any_alignment(rng: random.Random) 
     assert "[]" not in written
     assert "****" not in written.replace("** **", "")
     assert re.sub(r"\*|\[|\]\(/x\)", "", written) == target
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "attention", "expected"),
+    [
+        ("I see **that he sleeps**.", "Ich sehe, dass er schläft.",
+         [[0], [1], [2], [2], [3], [4], [5]], "Ich sehe, **dass er schläft**."),
+        ("He *who sleeps* dreams.", "Er, der schläft, träumt.",
+         [[0], [1], [1], [2], [2], [3], [4]], "Er, *der schläft*, träumt."),
+        ("See **this, and** that.", "Sieh dies, und das.",
+         [[0], [1], [2], [3], [4], [5]], "Sieh **dies, und** das."),
+        ("See **this,** that.", "Sieh dies, das.",
+         [[0], [1], [2], [3], [4]], "Sieh **dies,** das."),
+        ("I go _to_ see.", "Ich gehe sehen.", [[0], [1], [3], [2]], "Ich gehe sehen."),
+        ("Look **!** now.", "Schau ! jetzt.", [[0], [1], [2], [3]], "Schau **!** jetzt."),
+    ],
+)  # fmt: skip
+def test_marks_touch_no_comma_that_the_source_does_not_have_there(
+    text: str, target: str, attention: list[list[int]], expected: str
+) -> None:
+    run = parsed(text)
+    assert placed(run, attended(run.text, target, attention)) == expected
