@@ -14,6 +14,7 @@ from service.api import client_state
 from service.api.client_state import ClientState
 from service.api.dependencies import unless_client_leaves
 from service.api.errors import ERROR_CODE, INTERNAL_ERROR
+from service.api.middleware.admission import release
 from service.errors import AttendantError
 from service.translation.types import Done, Event, Translation
 
@@ -77,7 +78,8 @@ async def streamed(
     first = await unless_client_leaves(request, anext(events))
     written = _written(request, first, events, finished)
     client: ClientState = request.scope.get(client_state.KEY) or ClientState()
-    return EventStream(events, written, _ahead(written, client))
+    sent = _ahead(written, client, partial(release, request.scope))
+    return EventStream(events, written, sent)
 
 
 async def _written(
@@ -106,9 +108,12 @@ async def _written(
 
 
 async def _ahead(
-    written: AsyncGenerator[str, None], client: ClientState
+    written: AsyncGenerator[str, None], client: ClientState, on_end: Callable[[], None]
 ) -> AsyncGenerator[bytes, None]:
-    """Yield what is written, until the client leaves; what it has yet to read counts as held."""
+    """Yield what is written, until the client leaves; what it has yet to read counts as held.
+
+    `on_end` is called when all is written, though not sent.
+    """
     waiting: asyncio.Queue[bytes | None] = asyncio.Queue()
     client.when_left(partial(waiting.put_nowait, None))
 
@@ -119,6 +124,7 @@ async def _ahead(
                 client.num_held += len(data)
                 waiting.put_nowait(data)
         finally:
+            on_end()
             waiting.put_nowait(None)
 
     task = asyncio.ensure_future(write())

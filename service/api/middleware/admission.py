@@ -15,6 +15,8 @@ from service.api.errors import ErrorAnswer, answer
 Wait = Callable[[], float | None]
 CHECKED = "admission_checked"
 """The key in a request's scope that says that both were already checked after its head."""
+_RELEASE = "release_place"
+"""The key of a function in a request's scope, see `release`."""
 
 
 class Admission:
@@ -101,6 +103,8 @@ class InFlightLimit:
             self.admission.in_flight -= is_counted
             is_counted = False
 
+        scope[_RELEASE] = release
+
         async def send_and_release(message: Message) -> None:
             if message["type"] == "http.response.start" and _is_complete(message):
                 release()  # an answer that its client has yet to read costs no more work
@@ -110,6 +114,12 @@ class InFlightLimit:
             await self.app(scope, receive, send_and_release)
         finally:
             release()
+
+
+def release(scope: Scope) -> None:
+    """Record that only the client keeps the end of a request waiting, which is no longer in flight."""
+    if _RELEASE in scope:
+        scope[_RELEASE]()
 
 
 def _is_complete(start: Message) -> bool:

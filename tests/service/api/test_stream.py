@@ -13,6 +13,8 @@ from fastapi import Request
 from fastapi.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
+from service.api.client_state import KEY, ClientState
+from service.api.middleware.admission import Admission, InFlightLimit
 from service.api.middleware.context import RequestContext
 from service.api.native.schemas import TranslateResponse
 from service.api.stream import streamed
@@ -20,7 +22,7 @@ from service.errors import DeadlineExceededError
 from service.metrics import Metrics
 from service.text.run import Run
 from service.text.sentence import Sentence
-from service.translation.types import Event, SentenceResult, TranslatedSentence
+from service.translation.types import Done, Event, SentenceResult, TranslatedSentence
 
 STREAM = {"accept": "text/event-stream"}
 TEXTS = ["Der alte Hund schläft. Das gute Kind wartet.", "42", "Die alte Frau fällt dort."]
@@ -120,3 +122,31 @@ def test_an_invalid_request_gets_a_plain_error(client: TestClient) -> None:
 def test_an_empty_text_ends_the_stream_at_once(client: TestClient) -> None:
     answer = client.post("/translate", json={"q": "42", "source": "de"}, headers=STREAM)
     assert events(answer.text) == [("done", {"translatedText": "42"})]
+
+
+def test_a_stream_that_waits_only_for_its_client_is_not_in_flight() -> None:
+    admission = Admission(8, 60.0, lambda: None, lambda: None)
+    counts = list[int]()
+
+    async def one() -> AsyncGenerator[Event, None]:
+        yield Done([])
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        response = await streamed(Request(scope), one(), written)
+        await response(scope, receive, send)
+
+    async def written(_: object) -> str:
+        counts.append(admission.in_flight)
+        return "{}"
+
+    async def send(message: Message) -> None:
+        if message.get("body"):
+            await asyncio.sleep(0.01)  # the client does not read
+            counts.append(admission.in_flight)
+
+    async def run() -> None:
+        scope = {"type": "http", "method": "POST", "path": "/translate", KEY: ClientState()}
+        await InFlightLimit(app, admission)(scope, Mock(), send)
+
+    asyncio.run(run())
+    assert counts == [1, 0]
