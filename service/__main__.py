@@ -18,6 +18,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # SIGHUP means reload; before there is something to reload, its default would end the process
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     gc.disable()  # until `tune_garbage_collection`: startup makes hardly any garbage
+    # its threads would idle beside the engine's; and where memory runs out, they keep the process from ending
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from service import process  # late, as it takes most of a second
 
     try:

@@ -67,7 +67,7 @@ class Translator:
         # notices an engine that hangs
         self._background = Background("translator", lambda: self._models.check())
         # the exit of a thread that runs a graph would abort the process
-        atexit.register(self.close)
+        atexit.register(self._end)
 
     @classmethod
     def load(
@@ -251,13 +251,19 @@ class Translator:
 
         A translator that is still open when the program ends is closed then.
         """
-        if self._background.refuse_new():
-            atexit.unregister(self.close)
-            self._models.close()
-            self._background.end()
+        if self._end():
+            atexit.unregister(self._end)
             self._models = ModelSet([], NO_LIMIT)
             gc.collect()  # as parts of a model refer to each other
             trim()
+
+    def _end(self) -> bool:
+        """End all threads; return False if that was done before."""
+        if not self._background.refuse_new():
+            return False
+        self._models.close()
+        self._background.end()
+        return True
 
     def __enter__(self) -> Self:
         return self

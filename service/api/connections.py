@@ -87,7 +87,10 @@ class Connections:
             self._idle[connection] = None
 
     def changed(self, connection: "Connection") -> None:
-        """Record whether a connection is busy; beyond the limit, none counts, so that it can be closed."""
+        """Record whether a connection is busy, and whether its client has yet to read.
+
+        Beyond the limit, none counts as busy, so that it can be closed.
+        """
         self.unread.changed(connection)
         if connection.is_busy and self._num_busy_besides(connection) < self.busy_limit:
             self._idle.pop(connection, None)

@@ -20,7 +20,7 @@ WARNING_SECONDS = 10.0
 
 
 class UnreadAnswers:
-    """Cuts off answers beyond the limit: those that have waited longest. Used on the event loop only.
+    """Cuts off answers beyond the limit: the largest that have waited longest. Used on the event loop only.
 
     A single answer may be larger than the limit.
     """
@@ -55,9 +55,13 @@ class UnreadAnswers:
         self._timer = None
         sizes = {connection: _size(connection) for connection in self._waiting}
         total = sum(sizes.values())
-        for connection in sorted(sizes, key=lambda one: -one.transport.blocked_seconds):
-            is_patient = connection.transport.blocked_seconds < PATIENCE_SECONDS
-            if total <= self.max_bytes or is_patient or len(self._waiting) == 1:
+        costs = {
+            connection: size * connection.transport.blocked_seconds
+            for connection, size in sizes.items()
+            if connection.transport.blocked_seconds >= PATIENCE_SECONDS
+        }
+        for connection in sorted(costs, key=lambda one: -costs[one]):
+            if total <= self.max_bytes or len(self._waiting) == 1:
                 break
             total -= sizes[connection]
             self._waiting.pop(connection, None)
@@ -71,7 +75,7 @@ class UnreadAnswers:
         if time.monotonic() >= self._warned + WARNING_SECONDS:
             self._warned = time.monotonic()
             logger.warning(
-                "answers that clients do not read exceed %d bytes; %d were cut off so far",
+                "answers that clients do not read exceed %d bytes; %d cut off so far",
                 self.max_bytes,
                 self.num_cut,
             )

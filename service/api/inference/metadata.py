@@ -22,7 +22,7 @@ from service.api.inference.schemas import (
     ServerReady,
     TensorMetadata,
 )
-from service.api.middleware.targets import is_needlessly_encoded
+from service.api.middleware.targets import is_wrongly_encoded
 from service.errors import EngineDeadError, ModelUnavailableError
 from service.models.model_set import ModelSet
 
@@ -38,9 +38,9 @@ async def _model_name(
 ) -> str:
     """Decode a name with encoded slashes, if `middleware.targets` left its path encoded because of them."""
     raw_path = request.scope.get("raw_path", b"").decode("latin-1")
-    is_encoded = is_needlessly_encoded(raw_path)
+    is_encoded = is_wrongly_encoded(raw_path)
     rest = re.sub("%2F", "", name, flags=re.IGNORECASE)
-    return unquote(name) if is_encoded and not is_needlessly_encoded(rest) else name
+    return unquote(name) if is_encoded and not is_wrongly_encoded(rest) else name
 
 
 ModelName = Annotated[str, Depends(_model_name)]

@@ -10,7 +10,11 @@ PIECE_BYTES = 65_536
 
 
 class SplitBodies:
-    """Sends a larger body in pieces, each after the one before has been written."""
+    """Sends a larger body in pieces, each after the one before has been written.
+
+    Until the last one is written, the whole body is in memory, and counts as held. So the head, which may
+    have to wait for the client to read an earlier answer, is sent with the first piece.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         """Wrap `app`."""
@@ -18,20 +22,26 @@ class SplitBodies:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
+        client: ClientState = scope.get(client_state.KEY) or ClientState()
+        start: Message | None = None
 
         async def send_pieces(message: Message) -> None:
-            body = message.get("body", b"")
-            if len(body) <= PIECE_BYTES:
-                await send(message)
+            nonlocal start
+            if message["type"] == "http.response.start":
+                start = message
                 return
-            client: ClientState = scope.get(client_state.KEY) or ClientState()
+            body = message.get("body", b"")
             client.num_held += len(body)
-            last_start = (len(body) - 1) // PIECE_BYTES * PIECE_BYTES
-            for start in range(0, last_start, PIECE_BYTES):
-                piece = body[start : start + PIECE_BYTES]
-                client.num_held -= PIECE_BYTES
-                await send({**message, "body": piece, "more_body": True})
-            client.num_held -= len(body) - last_start
-            await send({**message, "body": body[last_start:]})
+            try:
+                if start is not None:
+                    head, start = start, None
+                    await send(head)
+                last_start = max(0, len(body) - 1) // PIECE_BYTES * PIECE_BYTES
+                for first in range(0, last_start, PIECE_BYTES):
+                    piece = body[first : first + PIECE_BYTES]
+                    await send({**message, "body": piece, "more_body": True})
+                await send({**message, "body": body[last_start:]} if last_start else message)
+            finally:
+                client.num_held -= len(body)
 
         await self.app(scope, receive, send_pieces)

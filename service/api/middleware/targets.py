@@ -11,7 +11,7 @@ from service.api.errors import answer
 _AUTHORITY = re.compile(r"https?://[^/]*", re.IGNORECASE)
 _SLASHES = re.compile("/{2,}")
 _BLOCKED = ("/admin", "/metrics")
-_NEEDLESS = re.compile(
+_WRONG = re.compile(
     r"%([01][0-9A-F]|2[DEF]|3[0-9]|[46][1-9A-F]|[57][0-9A]|5F|7[EF])", re.IGNORECASE
 )
 """Percent-encoded letters, digits, `-._~` and slashes, which need no encoding (RFC 3986, section 2.3).
@@ -51,9 +51,9 @@ class Targets:
         await self.app(scope, receive, send_head)
 
 
-def is_needlessly_encoded(path: str) -> bool:
-    """Return whether a path has percent-encoded characters that need no encoding, or may not be in it."""
-    return bool(_NEEDLESS.search(path))
+def is_wrongly_encoded(path: str) -> bool:
+    """Return whether a path has percent-encoded characters that need none, or that may not be in it."""
+    return bool(_WRONG.search(path))
 
 
 def _paths_of(scope: Scope) -> tuple[str, str]:
@@ -66,7 +66,7 @@ def _paths_of(scope: Scope) -> tuple[str, str]:
     if not raw_path:
         return _normalized(scope["path"]), ""
     normalized = _normalized(raw_path.decode("latin-1"))
-    return normalized if is_needlessly_encoded(normalized) else unquote(normalized), normalized
+    return normalized if is_wrongly_encoded(normalized) else unquote(normalized), normalized
 
 
 def _normalized(path: str) -> str:

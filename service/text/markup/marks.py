@@ -18,7 +18,8 @@ _IN_WORD = rf"(?:[^\W{TOUCHING}]|')"
 _COLONS = ":："
 _APART = re.compile(rf"[\s{TOUCHING}]?")
 """What must be outside one of two marks, unless a colon is inside: otherwise, 2**(n)**k would match."""
-_OF_WORD = re.compile(rf"[^\W{TOUCHING}]")
+_BEFORE_MARKS, _AFTER_MARKS = " \t\n\r([{\"'“„‚‘«¿¡-–—", " \t\n\r)]}\"'”“’‘».,;:!?…-–—"
+"""What may be beside the marks of whole words."""
 _TWO_LETTERS = re.compile(rf"[^\W\d_{TOUCHING}]{{2}}")
 _OF_WIKIS = re.compile(
     rf"""
@@ -60,10 +61,15 @@ def _is_meant(match: re.Match[str]) -> bool:
 
 
 def _is_around_words(match: re.Match[str]) -> bool:
-    """Check whether the marks stand between words, which those of `__init__` and 2**(n)**k do not."""
-    text, (first, last) = match.string, match.span()
-    beside = text[first - 1 : first] + text[last : last + 1]
-    return match["mark"] != "__" and not _OF_WORD.search(beside)
+    """Check whether the marks are around words, unlike those of `__init__`, (2)**(n)**(k) and src/**/x."""
+    text, inner, (first, last) = match.string, match[2], match.span()
+    return (
+        match["mark"] != "__"
+        and (text[first - 1 : first] or " ") in _BEFORE_MARKS
+        and (text[last : last + 1] or " ") in _AFTER_MARKS
+        and "/" not in (inner[0], inner[-1])
+        and any(map(str.isalpha, inner))
+    )
 
 
 def _pair(match: re.Match[str]) -> MarkPair:

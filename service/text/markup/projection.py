@@ -144,12 +144,11 @@ class _Placer:
 
     def _close(self, element: Element, opening: int, closing: int) -> str:
         """Return the close tag of an element around a stretch of the translation."""
-        alignment = self.alignment
         if not element.full_close:
             return element.close
-        before = alignment.source[element.begin : element.end]
-        is_unchanged = before.casefold() == alignment.target[opening:closing].casefold()
-        return element.close if is_unchanged else element.full_close
+        before = self.alignment.source[element.begin : element.end]
+        is_unchanged = before == self.alignment.target[opening:closing] and not element.children
+        return element.close if is_unchanged and element.open else element.full_close
 
     def _needs(self, element: Element) -> int:
         """Return the minimum number of words that an element needs."""
@@ -171,10 +170,12 @@ class _Placer:
         return start, max(start, spans[last - 1][1]) if last > first else start
 
     def _without_commas(self, element: Element, low: int, high: int) -> Span:
-        """Shorten a stretch by the commas at its edges that the element does not have there.
+        """Shorten the stretch of marks by the commas at its edges that are not there in the source.
 
-        Marks of Markdown between a word and a comma would be no marks.
+        To Markdown, marks between a word and a comma are none.
         """
+        if not is_only_marks(element.open):
+            return low, high
         inside = self.alignment.source[element.begin : element.end].strip()
         stretch = self.alignment.target[low:high]
         if inside[:1] not in _COMMAS:

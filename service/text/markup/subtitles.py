@@ -26,7 +26,7 @@ _TAG = re.compile(
 )
 _HEADER = re.compile(r"\ufeff?WEBVTT\b")
 _COMMENT = re.compile(
-    r"(?:(?<=\n\n)|(?<=\n\r\n))(?:NOTE|STYLE|REGION)\b(?:(?!\n\r?\n).)*+", re.DOTALL
+    r"(?:(?<=\n\n)|(?<=\n\r\n))(?:NOTE|STYLE|REGION)(?!\S)(?:(?!\n\r?\n).)*+", re.DOTALL
 )
 """A block of WebVTT between subtitles that is none itself (WebVTT, section 4.1)."""
 

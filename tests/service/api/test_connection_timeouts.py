@@ -102,8 +102,6 @@ def test_beyond_the_limit_for_all_unread_answers_one_is_cut_off(
             writer.write(HEAD.replace(b" / ", b" /endless ") + b"\r\n")
             readers.append(reader)
         await until(lambda: left == ["/endless"])
-        await asyncio.sleep(0.5)
-        assert left == ["/endless"]  # a single answer may wait
         assert connections.unread.num_cut == 1
 
     connections = Connections(max_unread_bytes=1)

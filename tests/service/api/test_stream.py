@@ -150,3 +150,42 @@ def test_a_stream_that_waits_only_for_its_client_is_not_in_flight() -> None:
 
     asyncio.run(run())
     assert counts == [1, 0]
+
+
+def test_what_waits_for_the_client_is_held_until_it_leaves() -> None:
+    client, sentence = (
+        ClientState(),
+        TranslatedSentence(Sentence("Ja", stages=(Run("Ja"),)), ("yes",), (0.0,)),
+    )
+    closed = list[str]()
+
+    async def two() -> AsyncGenerator[Event, None]:
+        try:
+            yield SentenceResult(0, 0, sentence)
+            yield SentenceResult(0, 1, sentence)
+            await asyncio.Event().wait()  # the rest is still being translated
+        finally:
+            closed.append("events")
+
+    async def run() -> None:
+        blocked = asyncio.Event()
+
+        async def send(message: Message) -> None:
+            if message.get("body"):
+                sent.append(message["body"])
+                await blocked.wait()
+
+        sent = list[bytes]()
+        scope = {"type": "http", "method": "POST", "path": "/translate", KEY: client}
+        response = await streamed(Request(scope), two(), Mock())
+        task = asyncio.ensure_future(response(scope, Mock(), send))
+        while not (sent and client.num_held):
+            await asyncio.sleep(0)
+        assert client.num_held == len(sent[0])  # the second one is as long as the first
+        assert not closed
+        client.leave()
+        blocked.set()
+        await task
+
+    asyncio.run(run())
+    assert closed == ["events"]

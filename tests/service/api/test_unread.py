@@ -75,19 +75,19 @@ def cut(*clients: Client) -> list[bool]:
     return [client.was_cut for client in clients]
 
 
-def test_beyond_the_limit_the_answers_that_have_waited_longest_are_cut_off(loop: Loop) -> None:
+def test_beyond_the_limit_the_largest_that_have_waited_longest_are_cut_off(loop: Loop) -> None:
     unread = UnreadAnswers(LIMIT)
-    first, second = Client(loop, unread, 40), Client(loop, unread, 30)
+    small, first, second = (Client(loop, unread, size) for size in (20, 40, 45))
     loop.wait(PATIENCE_SECONDS / 2)
-    third, fourth = Client(loop, unread, 20), Client(loop, unread, 60)
+    third = Client(loop, unread, 60)
     loop.wait(PATIENCE_SECONDS / 2 - 0.1)
-    assert cut(first, second, third, fourth) == [False] * 4
+    assert cut(small, first, second, third) == [False] * 4
     loop.wait(0.1 + CHECK_SECONDS)
-    assert cut(first, second, third, fourth) == [True, True, False, False]  # 80 are left
+    assert cut(small, first, second, third) == [False, True, True, False]  # 80 are left
     loop.wait(10.0)
-    fifth = Client(loop, unread, 30)  # others have waited long enough, and 110 are too many
+    last = Client(loop, unread, 30)  # others have waited long enough, and 110 are too many
     loop.wait(CHECK_SECONDS)
-    assert cut(third, fourth, fifth) == [True, False, False]
+    assert cut(small, third, last) == [False, True, False]
     assert unread.num_cut == 3
 
 
@@ -129,13 +129,13 @@ def test_a_single_answer_may_exceed_the_limit(loop: Loop, caplog: pytest.LogCapt
         loop.wait(10.0)
     assert cut(alone, *more) == [True, True, False]
     assert caplog.messages == [
-        "answers that clients do not read exceed 100 bytes; 1 were cut off so far"
+        "answers that clients do not read exceed 100 bytes; 1 cut off so far"
     ]
 
 
-def test_nothing_is_watched_once_all_is_read(loop: Loop) -> None:
+def test_nothing_is_watched_once_all_is_read_or_closed(loop: Loop) -> None:
     unread: Any = UnreadAnswers(LIMIT)
-    client = Client(loop, unread, 500)
-    unread.closed(client)
+    Client(loop, unread, 500).read()
+    unread.closed(Client(loop, unread, 500))
     loop.wait(10.0)
     assert loop.due == float("inf")

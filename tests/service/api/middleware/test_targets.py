@@ -75,7 +75,7 @@ def test_paths_that_proxies_block_have_no_alternative_spelling(
         "/admin/reload%0a",
     ],
 )
-def test_needlessly_encoded_paths_are_not_found(settings: Settings, path: str) -> None:
+def test_wrongly_encoded_paths_are_not_found(settings: Settings, path: str) -> None:
     for method in ("GET", "POST"):
         status, body = asyncio.run(ask(create_app(settings), {"path": path, "method": method}))
         assert status == 404, body

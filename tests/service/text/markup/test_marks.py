@@ -13,10 +13,12 @@ from tests.service.text.pipelines import take_apart, unchanged
         ("<p>Nein</p>\n**Das** ist ~~nicht~~ gut.", "Das ist nicht gut.", "** ** ~~ ~~"),
         ("<div>\n(**Das**) ist **gut.**\n</div>", "(Das) ist gut.", "** ** ** **"),
         ("<div>\n2**(n)**k, __init__, a** b **c\n</div>", "2**(n)**k, __init__, a** b **c", ""),
+        ("<p>\nsrc/**/test/**/a, **/b/** (2)**(n)**(k), 10 **(3)** 5\n</p>",
+         "src/**/test/**/a, **/b/** (2)**(n)**(k), 10 **(3)** 5", ""),
         ("    Ja, ~~nein.~~", "Ja, nein.", "~~ ~~"),
         ("**Oh!**\n\n    Das **ist**\n    auch **gut.**", "Das ist\n    auch gut.", "** ** ** **"),
     ],
-)
+)  # fmt: skip
 def test_emphasis_that_markdown_does_not_read_is_kept_in_tags(
     text: str, left: str, marks: str
 ) -> None:
