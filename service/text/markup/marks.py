@@ -18,8 +18,10 @@ _IN_WORD = rf"(?:[^\W{TOUCHING}]|')"
 _COLONS = ":："
 _APART = re.compile(rf"[\s{TOUCHING}]?")
 """What must be outside one of two marks, unless a colon is inside: otherwise, 2**(n)**k would match."""
-_BEFORE_MARKS, _AFTER_MARKS = " \t\n\r([{\"'“„‚‘«¿¡-–—", " \t\n\r)]}\"'”“’‘».,;:!?…-–—"
-"""What may be beside the marks of whole words."""
+_BEFORE_WORDS, _AFTER_WORDS = (
+    re.compile(rf"[{TOUCHING}]|[^\w{sign}/\\`*~]|\Z") for sign in (r")\]}", r"(\[{")
+)
+"""What may be beside the marks around words."""
 _TWO_LETTERS = re.compile(rf"[^\W\d_{TOUCHING}]{{2}}")
 _OF_WIKIS = re.compile(
     rf"""
@@ -65,8 +67,8 @@ def _is_around_words(match: re.Match[str]) -> bool:
     text, inner, (first, last) = match.string, match[2], match.span()
     return (
         match["mark"] != "__"
-        and (text[first - 1 : first] or " ") in _BEFORE_MARKS
-        and (text[last : last + 1] or " ") in _AFTER_MARKS
+        and _BEFORE_WORDS.match(text[first - 1 : first]) is not None
+        and _AFTER_WORDS.match(text[last : last + 1]) is not None
         and "/" not in (inner[0], inner[-1])
         and any(map(str.isalpha, inner))
     )

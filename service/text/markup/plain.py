@@ -69,7 +69,7 @@ def _parse(text: str) -> list[str | Run]:
     if kinds - {"text", "break", "unread"}:
         pieces += _Gatherer(text).gather(atoms)
     else:
-        pieces.append(as_emphasis(Run(text), is_unread="unread" in kinds))
+        pieces.append(as_emphasis(Run(text), is_unread=True) if "unread" in kinds else Run(text))
     cells: list[str | Run] = []
     for piece in pieces:
         if isinstance(piece, Run):

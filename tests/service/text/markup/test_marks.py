@@ -15,6 +15,8 @@ from tests.service.text.pipelines import take_apart, unchanged
         ("<div>\n2**(n)**k, __init__, a** b **c\n</div>", "2**(n)**k, __init__, a** b **c", ""),
         ("<p>\nsrc/**/test/**/a, **/b/** (2)**(n)**(k), 10 **(3)** 5\n</p>",
          "src/**/test/**/a, **/b/** (2)**(n)**(k), 10 **(3)** 5", ""),
+        ("<p>不</p>\n这是**重要**的。**好**，～", "这是重要的。好，～", "** ** ** **"),
+        ("    ¿**Qué** pasa? «**Nada**»…", "¿Qué pasa? «Nada»…", "** ** ** **"),
         ("    Ja, ~~nein.~~", "Ja, nein.", "~~ ~~"),
         ("**Oh!**\n\n    Das **ist**\n    auch **gut.**", "Das ist\n    auch gut.", "** ** ** **"),
     ],
