@@ -26,6 +26,8 @@ GATHER_SECONDS = 0.05
 """Time for which the thread waits for more lines, to write them together."""
 FLUSH_SECONDS = 1.0
 """Maximum delay of the process's end for lines that are not written yet."""
+WARNING_SECONDS = 10.0
+"""Minimum time between two warnings of a `CountedWarning`."""
 
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
 """Id of the current request."""
@@ -45,6 +47,23 @@ def one_line(text: str) -> str:
     if text.isprintable():  # true if there are none of these, and ten times as fast
         return text
     return _BREAKING.sub(lambda match: ascii(match[0])[1:-1], text)
+
+
+class CountedWarning:
+    """Counts events that may be frequent, and warns of them now and then."""
+
+    def __init__(self, log: logging.Logger, message: str, limit: int) -> None:
+        """Warn with `message`, which contains `limit` and the number of events so far."""
+        self._log, self._message, self._limit = log, message, limit
+        self.num_events = 0
+        self._warned = float("-inf")
+
+    def add(self) -> None:
+        """Count an event, and warn unless it was done recently."""
+        self.num_events += 1
+        if time.monotonic() >= self._warned + WARNING_SECONDS:
+            self._warned = time.monotonic()
+            self._log.warning(self._message, self._limit, self.num_events)
 
 
 class _WithRequestId(logging.Filter):

@@ -7,7 +7,6 @@ other requests, once they are complete.
 
 import logging
 import resource
-import time
 from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 from service.api.head import ProtocolError
 from service.api.line import Line
 from service.api.unread import MAX_BYTES, UnreadAnswers
+from service.logs import CountedWarning
 
 if TYPE_CHECKING:
     from service.api.connection import Connection
@@ -25,8 +25,6 @@ RESERVED = 32
 """Connections that are reserved for probes; at most a quarter of all."""
 OTHER_FILES = 160
 """File descriptors kept for everything but connections, unless that is more than half of all."""
-WARNING_SECONDS = 10.0
-"""Minimum time between two warnings that the limit is reached."""
 
 
 class Connections:
@@ -40,11 +38,15 @@ class Connections:
         """Whether each connection is closed after its next answer, whose head says so."""
         self.probes, self.others = Line(are_cheap=True), Line()
         """Lines of requests to begin; probes have their own, so that others do not keep them waiting."""
-        self.num_closed = 0
-        """Connections that were closed or refused because of the limit."""
         self._open: set[Connection] = set()
         self._idle: dict[Connection, None] = {}  # those that are not busy; longest silence first
-        self._warned = float("-inf")
+        message = "the limit of %d connections is reached; %d were closed or refused so far"
+        self._closed = CountedWarning(logger, message, limit)
+
+    @property
+    def num_closed(self) -> int:
+        """Connections that were closed or refused because of the limit."""
+        return self._closed.num_events
 
     def __len__(self) -> int:
         """Return the number of open connections."""
@@ -108,7 +110,7 @@ class Connections:
             ProtocolError: it is.
         """
         if self.are_too_busy_for(connection):
-            self._count()
+            self._closed.add()
             num_busy = self._num_busy_besides(connection)
             message = f"Slowdown: {num_busy} connections are busy, the limit is {self.busy_limit}"
             raise ProtocolError(HTTPStatus.SERVICE_UNAVAILABLE, message, "too_many_connections")
@@ -119,19 +121,9 @@ class Connections:
     def _close_oldest(self) -> None:
         """Close the connection that has been silent for longest: the new one, if all others are busy."""
         oldest = next(iter(self._idle))
-        self._count()
+        self._closed.add()
         self.closed(oldest)
         oldest.transport.abort()
-
-    def _count(self) -> None:
-        self.num_closed += 1
-        if time.monotonic() >= self._warned + WARNING_SECONDS:
-            self._warned = time.monotonic()
-            logger.warning(
-                "the limit of %d connections is reached; %d were closed or refused so far",
-                self.limit,
-                self.num_closed,
-            )
 
 
 def limit_for(max_connections: int) -> int:

@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-import time
 from typing import TYPE_CHECKING
+
+from service.logs import CountedWarning
 
 if TYPE_CHECKING:
     from service.api.connection import Connection
@@ -15,8 +16,6 @@ PATIENCE_SECONDS = 1.0
 """How long an answer may keep waiting, at least."""
 CHECK_SECONDS = 0.25
 """Interval between two checks while clients do not read."""
-WARNING_SECONDS = 10.0
-"""Minimum time between two warnings that answers were cut off."""
 
 
 class UnreadAnswers:
@@ -28,11 +27,15 @@ class UnreadAnswers:
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         """Allow up to `max_bytes` in all."""
         self.max_bytes = max_bytes
-        self.num_cut = 0
-        """Answers that were cut off."""
         self._waiting: dict[Connection, None] = {}  # whose clients have yet to read what was sent
         self._timer: asyncio.TimerHandle | None = None
-        self._warned = float("-inf")
+        message = "answers that clients do not read exceed %d bytes; %d cut off so far"
+        self._cut = CountedWarning(logger, message, max_bytes)
+
+    @property
+    def num_cut(self) -> int:
+        """Answers that were cut off."""
+        return self._cut.num_events
 
     def changed(self, connection: "Connection") -> None:
         """Record whether the client of a connection keeps its answer waiting."""
@@ -66,19 +69,9 @@ class UnreadAnswers:
             total -= sizes[connection]
             self._waiting.pop(connection, None)
             connection.transport.reset()
-            self._count()
+            self._cut.add()
         if self._waiting:
             self._watch()
-
-    def _count(self) -> None:
-        self.num_cut += 1
-        if time.monotonic() >= self._warned + WARNING_SECONDS:
-            self._warned = time.monotonic()
-            logger.warning(
-                "answers that clients do not read exceed %d bytes; %d cut off so far",
-                self.max_bytes,
-                self.num_cut,
-            )
 
 
 def _size(connection: "Connection") -> int:
