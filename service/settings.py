@@ -135,8 +135,8 @@ class Settings(ModelSettings):
         Field(
             ge=1,
             le=68_719_476_736,
-            description="Total size of answers that clients have yet to read, beyond which all but one of "
-            "those that have waited for 1 s or more may be cut off, the largest and oldest first.",
+            description="Total size of answers that clients have yet to read, beyond which those that have "
+            "waited for 1 s are cut off, the largest and oldest first; a single answer may be larger.",
         ),
     ] = 67_108_864
     max_header_bytes: Annotated[
