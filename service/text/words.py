@@ -78,12 +78,18 @@ class Alignment:
         is_same = (targets[:, None] == sources).astype(np.float32)
         return [int(row.argmax()) for row in self.weights + SAME_WORD * is_same]
 
-    def closest(self, sources: range, first: int, last: int) -> int | None:
+    def closest(
+        self, sources: range, first: int, last: int, is_preferred: NDArray[np.bool_]
+    ) -> int | None:
         """Return the target word, from `first` to before `last`, with the most attention to source words.
 
-        None if no word attends to them.
+        If one of the preferred words attends to them, it is one of these; `is_preferred` is [T]. None if no
+        word attends to them.
         """
         attention = self.weights[first:last, sources.start : sources.stop].sum(axis=1)
+        preferred = attention * is_preferred[first:last]
+        if preferred.any():
+            attention = preferred
         return first + int(attention.argmax()) if attention.any() else None
 
 

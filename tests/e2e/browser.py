@@ -59,7 +59,7 @@ def serving_scripted_page(script: str, translate: Callable[..., object]) -> Iter
     app = FastAPI()
     language = {"code": "de", "name": "German", "targets": ["en"]}
     other = {"code": "en", "name": "English", "targets": ["de"]}
-    settings = {"charLimit": 5000, "language": {"target": language}}
+    settings = {"charLimit": 5000, "maxAlternatives": 7, "language": {"target": language}}
     app.get("/languages")(lambda: [language, other])
     app.get("/frontend/settings")(lambda: settings)
     app.post("/translate")(translate)

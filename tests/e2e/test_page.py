@@ -34,6 +34,19 @@ def test_the_page_contacts_no_other_host() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+@pytest.mark.parametrize("max_beam_size", [1, 3])
+def test_the_page_asks_for_no_more_alternatives_than_allowed(max_beam_size: int) -> None:
+    with serving(TINY_BUNDLE, precision="fp32", max_beam_size=str(max_beam_size)) as server:
+        text = quote("Der alte Hund schläft.")
+        shown, _ = visit(f"{server.url}/#text={text}&source=de&target=en")
+    assert re.search(r'<div id="output"[^>]*>The old dog sleeps\.</div>', shown)
+    alternatives = re.search(r'<ul id="alternatives">(.*?)</ul>', shown)
+    assert alternatives
+    assert alternatives[1].count("<li") == max_beam_size - 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
 def test_the_page_translates_and_shows_the_alignment() -> None:
     with serving(TINY_BUNDLE, precision="fp32") as server:
         assert httpx.get(server.url, timeout=60).headers["content-type"].startswith("text/html")

@@ -132,6 +132,7 @@ async def frontend_settings(
     target = models.languages[source][0]
     return FrontendSettings(
         charLimit=settings.max_text_characters,
+        maxAlternatives=settings.max_beam_size - 1,
         frontendTimeout=500,
         apiKeys=settings.api_keys is not None,
         keyRequired=settings.key_required,

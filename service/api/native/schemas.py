@@ -207,6 +207,7 @@ class FrontendSettings(BaseModel):
     """`GET /frontend/settings`, as in LibreTranslate."""
 
     charLimit: int
+    maxAlternatives: Annotated[int, Field(description="Not in LibreTranslate.")]
     frontendTimeout: Annotated[int, Field(description="Milliseconds to wait after a keystroke.")]
     apiKeys: bool
     keyRequired: bool

@@ -23,6 +23,14 @@ _ARGUMENT = re.compile(
     """,
     re.VERBOSE,
 )
+_TYPED = re.compile(
+    r"""
+    \{ \s*+ [\w.-]++ \s*+ , \s*+                        # {count, number}, {day, date, short}
+    (?: number | date | time | spellout | ordinal | duration | list ) \s*+ [,}]
+    """,
+    re.VERBOSE,
+)
+"""An argument without branches, of a kind that only messages have."""
 _SELECTOR = re.compile(r"\s*+(?:=\d++|[\w-]++)\s*+\{")
 _QUOTED = r"''|'(?=[{}#|])(?:[^']++|'')*+(?:'|\Z)"
 """An apostrophe, or quoted text, in which braces and `#` have no meaning."""
@@ -110,12 +118,12 @@ Arguments = Sequence[tuple[Protected, _Argument]]
 def masked(text: str, scope: Scope) -> Message | None:
     """Return a text in which arguments with branches, literals and, in a plural, `#` are protected.
 
-    None if the text is in no argument and has none, or if it has `PROTECTED` itself.
+    None if the text is in no argument and has none with branches or a type, or if it has `PROTECTED` itself.
     """
     if PROTECTED in text:
         return None
     arguments = list(_arguments(text))
-    if not (arguments or scope.depth):
+    if not (arguments or scope.depth or _TYPED.search(text)):
         return None
     parts: list[str] = []
     protected: list[str] = []

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
+import numpy as np
+
 from service.text.markup.html_tags import is_link_like, is_only_marks
 from service.text.markup.stretches import Stretch, Stretches
 from service.text.run import Tag, TagKind
@@ -86,6 +88,7 @@ class _Placer:
 
     def __init__(self, alignment: Alignment, links: list[int]) -> None:
         self.alignment, self.links = alignment, links
+        source_words = alignment.source_words
         self.tags: list[Tag] = []
         self.begins = [begin for begin, _ in alignment.source_spans]
         self.ends = [end for _, end in alignment.source_spans]
@@ -96,6 +99,14 @@ class _Placer:
         self.densest: dict[tuple[range, int, int], tuple[int, int]] = {}
         self.stretches = Stretches(alignment.target_words)
         self.readable = [place for place, char in enumerate(alignment.source) if char.isalnum()]
+        pairs = zip(alignment.target_words, links, strict=True)
+        self.is_changed = np.array(
+            [
+                any(map(str.isalnum, word)) and source_words[source : source + 1] != [word]
+                for word, source in pairs
+            ]
+        )
+        """Whether a target word differs from what it translates: marks and numbers have their own place."""
         self.needs: dict[int, int] = {}
         """Minimum number of words that an element needs, by its id."""
 
@@ -261,7 +272,7 @@ class _Placer:
             if current > best:
                 best, best_place = current, (start, target + 1)
         if not best:
-            closest = self.alignment.closest(source_words, first, last)
+            closest = self.alignment.closest(source_words, first, last, self.is_changed)
             in_proportion = self._in_proportion(source_words[0], first, last)
             start = in_proportion if closest is None else closest
             best_place = (start, min(last, start + 1))

@@ -97,6 +97,8 @@ KINDS = {
         (?<!\w) (?: [A-Za-z]:\\ | \\\\ ) [^{_ENDS_WINDOWS_PATH}]* [^{_ENDS_WINDOWS_PATH}.!]
     """,
     "template": code_between("<%", "%>"),
+    # in messages of ICU, braces that are text: "'{'" is not a brace in quotation marks
+    "quoted braces": r"(?<!\w)'\{' (?: [^{}'\s]{1,60} '\}' )?",
     # {name}, ${user.name}, %{count}, #{name}, {{ name }}, { $name }, {}
     "braces": r"""
         (?: [$%\#] | (?<!\w)[!@&] )? \{\{? [ ]? (?: [^{}\s][^{}\n]{0,60} )? \}?\}

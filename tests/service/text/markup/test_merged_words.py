@@ -131,3 +131,34 @@ def test_marks_touch_no_comma_that_the_source_does_not_have_there(
 ) -> None:
     run = parsed(text)
     assert placed(run, attended(run.text, target, attention)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Leave at any *time* [1].", "Geh *jederzeit* [1]."),
+        ("Leave at any [time](/x) [1].", "Geh [jederzeit](/x) [1]."),
+        ("Leave at any ![time](/x) [1].", "Geh ![jederzeit](/x) [1]."),
+        ("Leave at any <0>time</0> [1].", "Geh <0>jederzeit</0> [1]."),
+    ],
+)
+def test_marks_and_numbers_do_not_stand_for_a_word_without_counterpart(
+    text: str, expected: str
+) -> None:
+    run = parsed(text)
+    attention = [
+        [0],
+        [2, 1, 3],
+        [4],
+        [5],
+        [6, 3],
+        [7],
+    ]  # "time" gets more from "]" than from "jederzeit"
+    alignment = attended(run.text, "Geh jederzeit [1].", attention)
+    assert placed(run, alignment) == expected
+
+
+def test_a_mark_stands_for_a_mark_without_counterpart() -> None:
+    run = parsed("Stop **!** [1]")
+    alignment = attended(run.text, "Halt … [1]", [[0], [2, 1], [2], [3], [4, 1]])
+    assert placed(run, alignment) == "Halt **…** [1]"

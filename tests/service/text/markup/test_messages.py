@@ -188,6 +188,21 @@ def test_repeated_arguments_are_limited() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Use '{name}' for {n, number}!", ["'{name}'", "{n, number}"]),
+        ("Use '{name}' for {d, date, short}!", ["'{name}'", "{d, date, short}"]),
+        ("Use '{name}' for { n , spellout }!", ["'{name}'", "{ n , spellout }"]),
+        ("Use '{name}' for {n, numbers}!", ["{name}", "{n, numbers}"]),  # quotation marks
+        ("Use '{name}' for {n}!", ["{name}", "{n}"]),
+    ],
+)
+def test_an_argument_with_a_type_tells_that_apostrophes_quote(text: str, kept: list[str]) -> None:
+    [sentence] = read(text).sentences
+    assert [sentence.source.raw(part) for part in sentence.source.protected] == kept
+
+
 def test_words_in_branches_tell_the_language() -> None:
     text = "x {g, select, a {der {n, plural, one {Hund} other {Hunde}} da} other {kein}} y"
     assert set(prose(text, "text", (), 1000).split()) == {

@@ -34,6 +34,8 @@ def protected(text: str, language: str = "und") -> list[str]:
         ("In %, davon 5 %, und % der 100 %,", []),
         ("Hallo {}, {{}} und { }, !{name}, @{name}", ["{}", "{{}}", "{ }", "!{name}", "@{name}"]),
         ("Ja!{name}", ["{name}"]),
+        ("Use '{'name'}' or '{', but '{x}'", ["'{'name'}'", "'{'", "{x}"]),
+        ("it's'{a}' '{'a b", ["{a}", "'{'"]),
         ("$t(schluessel) und $t(a:b.c, {'n': 1})", ["$t(schluessel)", "$t(a:b.c, {'n': 1})"]),
         ("Für $name (Wien) und $name(n)", ["$name", "$name(n)"]),
         ("##zahl##, @@name@@, $$name$$", ["##zahl##", "@@name@@", "$$name$$"]),
