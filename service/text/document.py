@@ -83,7 +83,7 @@ def _parts(
 ) -> Iterator[str | Sentence]:
     """Yield the parts of a parsed text, which is in the arguments of `scope`."""
     for content in parsed:
-        for run in [content] if isinstance(content, str) else labels.cut(content):
+        for run in [content] if isinstance(content, str) else labels.cut(content, splitting):
             if isinstance(run, str):
                 yield run
             else:

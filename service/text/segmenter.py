@@ -14,6 +14,7 @@ import regex
 
 from service.text.inner_dots import LOOKED_AT, is_inner
 from service.text.languages import NEUTRAL, Language
+from service.text.words import Span
 
 _OPEN, _CLOSE = "(\\[\"'„“‚‘«»‹›「『（【《〈¿¡", ")\\]}\"'”’»“«‘›‹」』）】》〉\u200e\u200f"
 _BREAKS = r"\n\r\v\f\x1c-\x1f\x85\u2028\u2029"  # of lines, and separators of records and fields
@@ -64,12 +65,21 @@ def split(
     elif splitting == "sentences":
         yield from _split_line(text, language)
     else:
-        breaks = _LINE_BREAKS if splitting == "all" else _BLANK_LINES
-        for index, piece in enumerate(breaks.split(text)):
-            if index % 2:
-                yield Segment(piece, False)
-            elif piece:
-                yield from _split_line(piece, language)
+        position = 0
+        for begin, end in [*line_breaks(text, splitting), (len(text), len(text))]:
+            if position < begin:
+                yield from _split_line(text[position:begin], language)
+            if begin < end:
+                yield Segment(text[begin:end], False)
+            position = end
+
+
+def line_breaks(text: str, splitting: Splitting) -> list[Span]:
+    """Return the spans of the line breaks at which a text is split, whatever precedes and follows them."""
+    if splitting in ("sentences", "none"):
+        return []
+    breaks = _LINE_BREAKS if splitting == "all" else _BLANK_LINES
+    return [found.span() for found in breaks.finditer(text)]
 
 
 def _split_line(line: str, language: Language) -> Iterator[Segment]:

@@ -5,7 +5,8 @@ So is a label with an arrow that looks like a quote: Next ».
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import pairwise
 
 import regex
@@ -13,7 +14,8 @@ import regex
 from service.text.markup.cells import cut_at
 from service.text.rules.placeholders import Placeholders
 from service.text.run import Run
-from service.text.words import UNSPACED
+from service.text.segmenter import Splitting, line_breaks
+from service.text.words import UNSPACED, Span
 
 _MOST_WORDS = 3
 """Maximum words of a label."""
@@ -55,39 +57,46 @@ _OF_PROSE = regex.compile(
 )
 
 
-def cut(run: Run) -> list[str | Run]:
-    """Return labels and separators, in order, or only the run if it is anything else."""
+def cut(run: Run, splitting: Splitting) -> list[str | Run]:
+    """Return labels and separators, in order, or only the run if it is anything else.
+
+    If the text is split at line breaks, each line may be a path or list.
+    """
     if run.is_of_words or _MAY_HOLD_ONE.search(run.text) is None:
         return [run]
-    if two_words := _TWO_WORDS.fullmatch(run.text):
-        return cut_at(run, [two_words.span(1)])
-    if arrow := _ARROW_AT_EDGE.fullmatch(run.text):
-        return cut_at(run, [arrow.span(arrow.lastindex or 0)])
-    separators = _outside_placeholders(run, _BETWEEN.finditer(run.text))
-    if _are_labels(run.text, separators):
-        return cut_at(run, separators)
-    separators = _outside_placeholders(run, _BETWEEN_ITEMS.finditer(run.text))
-    is_list = len(separators) + 1 >= MIN_ITEMS and _are_labels(run.text, separators)
-    return cut_at(run, separators) if is_list else [run]
+    placeholders = cache(lambda: Placeholders().prepare(run))
+    separators: list[Span] = []
+    edges = [(0, 0), *line_breaks(run.text, splitting), (len(run.text), len(run.text))]
+    for before, after in pairwise(edges):
+        if found := _separators(run.text, before[1], after[0], placeholders):
+            separators += [before, *found, after]
+    places = [span for span in dict.fromkeys(separators) if span != (0, 0)]
+    return cut_at(run, places) if places else [run]
 
 
-def _outside_placeholders(
-    run: Run, matches: Iterator[re.Match[str]] | Iterator[regex.Match[str]]
-) -> list[tuple[int, int]]:
-    """Return the spans of matches, except those in placeholders, such as `a -> b` in backticks."""
-    spans = [match.span() for match in matches]
-    if not spans:
-        return []
-    placeholders = Placeholders().prepare(run)
-    return [span for span in spans if not placeholders.protected_between(*span)]
+def _separators(text: str, begin: int, end: int, placeholders: Callable[[], Run]) -> list[Span]:
+    """Return the separators of a line, or of a text that is not split into lines; none if it has other words.
+
+    Those in placeholders, such as `a -> b` in backticks, are none.
+    """
+    if two_words := _TWO_WORDS.fullmatch(text, begin, end):
+        return [two_words.span(1)]
+    if arrow := _ARROW_AT_EDGE.fullmatch(text, begin, end):
+        return [arrow.span(arrow.lastindex or 0)]
+    for pattern, least in ((_BETWEEN, 1), (_BETWEEN_ITEMS, MIN_ITEMS - 1)):
+        spans = [match.span() for match in pattern.finditer(text, begin, end)]
+        if len(spans) < least:
+            continue
+        found = [span for span in spans if not placeholders().protected_between(*span)]
+        if len(found) >= least and _are_labels(text, begin, end, found):
+            return found
+    return []
 
 
-def _are_labels(text: str, separators: Sequence[tuple[int, int]]) -> bool:
-    """Check whether everything between separators is a label."""
-    edges = [(0, 0), *separators, (len(text), len(text))]
-    return bool(separators) and all(
-        _is_label(text[end:begin]) for (_, end), (begin, _) in pairwise(edges)
-    )
+def _are_labels(text: str, begin: int, end: int, separators: Sequence[Span]) -> bool:
+    """Check whether everything between separators is a label, in a stretch of a text."""
+    edges = [(begin, begin), *separators, (end, end)]
+    return all(_is_label(text[left:right]) for (_, left), (right, _) in pairwise(edges))
 
 
 def _is_label(text: str) -> bool:

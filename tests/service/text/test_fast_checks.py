@@ -48,7 +48,7 @@ CHECKED_STEPS: dict[str, tuple[ModuleType, Callable[[str], object]]] = {
     "scripts": (scripts, lambda text: Scripts(str.isascii).prepare(Run(text))),
     "symbols": (symbols, lambda text: Symbols().prepare(Run(text))),
     "unread": (unread, lambda text: Unread(str.isascii).prepare(Run(text))),
-    "labels": (labels, lambda text: labels.cut(Run(text))),
+    "labels": (labels, lambda text: labels.cut(Run(text), "all")),
     "already": (already, lambda text: Already("de", "en").leaves(Run(text))),
 }
 """Modules with a fast check, and the step that it may skip, by name."""
@@ -113,8 +113,8 @@ def test_rules_of_signs_do_not_change_plain_words(text: str, translation: str) -
 def test_plain_text_is_split_the_same_without_the_fast_check(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Run, "is_of_words", False)
-        found = plain.parse(text), labels.cut(Run(text))
-    assert (plain.parse(text), labels.cut(Run(text))) == found
+        found = plain.parse(text), labels.cut(Run(text), "all")
+    assert (plain.parse(text), labels.cut(Run(text), "all")) == found
 
 
 @given(text=WORDS | TEXTS)

@@ -37,6 +37,21 @@ def numbered(text: str, form: Format) -> tuple[list[str], str]:
         ("Další stránka »", ["Další stránka"], "0 »"),
         ("« Zpět\n", ["Zpět"], "« 0\n"),
         ("‹\u00a0Zpět", ["Zpět"], "‹\u00a00"),
+        (
+            "Otevři.\n\nSoubor → Tisk\n\nHotovo.",
+            ["Otevři.", "Soubor", "Tisk", "Hotovo."],
+            "0\n\n1 → 2\n\n3",
+        ),
+        (
+            "Soubor→Tisk\r\nNový » Další\rNic tu\nPo..Út\n",
+            ["Soubor", "Tisk", "Nový", "Další", "Nic tu", "Po", "Út"],
+            "0→1\r\n2 » 3\r4\n5..6\n",
+        ),
+        (
+            "jméno;cena;kus\ndům;12,50 €;1.500\nHotovo.",
+            ["jméno", "cena", "kus", "dům", "Hotovo."],
+            "0;1;2\n3;12,50 €;1.500\n4",
+        ),
         ("Da | hier\n- Eins → Zwei", ["Da", "hier", "Eins", "Zwei"], "0 | 1\n- 2 → 3"),
     ],
 )
