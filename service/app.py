@@ -79,20 +79,20 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
         version=health.VERSION,
         lifespan=lifespan,
         docs_url=None,
-        openapi_url="/openapi.json" if settings.docs else None,
+        openapi_url=None,
         redoc_url=None,
         telemetry=tracing.FASTAPI_TELEMETRY,
         redirect_slashes=False,  # a redirect would repeat a host name that the client chose
     )
     app.state.services = Services(store, Gate(settings), settings, metrics, threads)
-    _add_routes(app)
+    _add_routes(app, settings)
     _add_middleware(app, settings, metrics, store)
     if settings.tracing:
         tracing.install(app)
     return app
 
 
-def _add_routes(app: FastAPI) -> None:
+def _add_routes(app: FastAPI, settings: Settings) -> None:
     """Add the endpoints of all dialects, the pages, and what answers errors."""
     for dialect in (native, deepl):
         app.include_router(dialect.translating)
@@ -100,7 +100,8 @@ def _add_routes(app: FastAPI) -> None:
     for module in (deepl_languages, health, inference, infer, admin):
         app.include_router(module.router)
     page.install(app)
-    docs.install(app)
+    if settings.docs:
+        docs.install(app)
     errors.install(app)
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from importlib.resources import files
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI
 from fastapi.responses import JSONResponse
 
 from service.api import page
@@ -17,15 +17,17 @@ ASSETS = {"swagger-ui.css": "text/css", "swagger-ui-bundle.js": "text/javascript
 
 
 def install(app: FastAPI) -> None:
-    """Serve `/docs`, its assets and `/spec`, unless `app` has no `/openapi.json`."""
-    if app.openapi_url is None:
-        return
+    """Serve `/docs`, its assets and the schema.
+
+    `app` itself should not serve the schema (`openapi_url=None`): its route would have no name in metrics.
+    """
     app.openapi = partial(_openapi, app.openapi)  # type: ignore[method-assign]
 
-    async def spec(_: Request) -> JSONResponse:
+    async def schema() -> JSONResponse:
         return JSONResponse(app.openapi())
 
-    app.add_route("/spec", spec, include_in_schema=False)
+    for path in ("/openapi.json", "/spec"):
+        app.add_api_route(path, schema, methods=["GET", "HEAD"], include_in_schema=False)
     html = (page.WEB / "docs.html").read_text(encoding="utf-8")
     page.add(app, "/docs", html, "text/html", page.policy_of(html, files=True))
     folder = files("fastapi_offline") / "static"

@@ -45,7 +45,7 @@ def blocked(console: list[str]) -> list[str]:
 @contextmanager
 def serving_pages() -> Iterator[str]:
     """The pages, and an interface to document; no models."""
-    app = FastAPI(docs_url=None, redoc_url=None)
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     app.post("/t", operation_id="t", description="What is to be translated.")(lambda: None)
     page.install(app)
     docs.install(app)

@@ -22,7 +22,7 @@ ASSETS = ("/docs/swagger-ui.css", "/docs/swagger-ui-bundle.js")
 @pytest.fixture
 def pages() -> TestClient:
     """Return a client of an application that has only the pages."""
-    app = FastAPI(docs_url=None, redoc_url=None)
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     page.install(app)
     docs.install(app)
     return TestClient(app)
@@ -126,10 +126,8 @@ def test_the_assets_are_from_the_installed_swagger_ui(pages: TestClient) -> None
         assert policy(answer.headers) == {"default-src": ["'none'"]}
 
 
-def test_the_documentation_can_be_turned_off() -> None:
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    docs.install(app)
-    client = TestClient(app)
+def test_the_documentation_can_be_turned_off(settings: Settings) -> None:
+    client = TestClient(create_app(settings.model_copy(update={"docs": False})))
     for path in ("/docs", *ASSETS, "/openapi.json", "/spec"):
         assert client.get(path).status_code == 404
 
@@ -142,6 +140,9 @@ def test_the_schema_is_also_at_libretranslates_path(settings: Settings) -> None:
     assert "/spec" not in found.json()["paths"]
     assert client.head("/spec").status_code == 200
     assert client.post("/spec").status_code == 405
+    metrics = client.get("/metrics").text
+    for path in ("/openapi.json", "/spec"):
+        assert f'route="{path}"' in metrics
 
 
 def test_the_service_serves_the_pages_with_their_headers(settings: Settings) -> None:
