@@ -17,7 +17,7 @@ JOINT = "@@"
 """Follows a piece that does not end its word."""
 HYPHEN = "@-@"
 """A hyphen within a word, with `splits_hyphens`."""
-_JOINTS = re.compile(f"{JOINT}(?: |$)")
+_JOINTS = re.compile(f"{JOINT}(?: |\\Z)")
 _CHARACTER = re.compile(r"&(?:amp|lt|gt|apos|quot|#91|#93|#124);|.", re.DOTALL)
 """A character, which Moses may have escaped."""
 

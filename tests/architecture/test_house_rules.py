@@ -1,12 +1,15 @@
 """Rules of the project's code: allowed imports, and maximum lengths of files and functions."""
 
 import ast
+import importlib
+import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+import regex
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(
@@ -51,3 +54,21 @@ def test_files_and_functions_are_short(path: Path) -> None:
             assert node.end_lineno is not None
             length = node.end_lineno - node.lineno + 1
             assert length <= 50, f"{path.name}: {node.name} has {length} lines"
+
+
+def test_no_pattern_takes_a_last_line_break_for_the_end_of_the_text() -> None:
+    """In `re` and `regex`, `$` also matches before a last line feed, unlike `Z` with a backslash."""
+    kinds = re.Pattern, type(regex.compile(""))
+    names = [path.relative_to(ROOT).with_suffix("") for path in (ROOT / "service").rglob("*.py")]
+    for name in names:
+        if "on_ray" in name.parts:  # needs Ray
+            continue
+        module = importlib.import_module(".".join(name.parts))
+        for variable, found in vars(module).items():
+            if (
+                isinstance(found, kinds)
+                and isinstance(found.pattern, str)
+                and not found.flags & re.M
+            ):
+                ends = re.search(r"(?<!\\)\$(?=\)|\||\Z)", found.pattern)
+                assert ends is None, f"{module.__name__}.{variable}"

@@ -127,6 +127,16 @@ def test_the_page_waits_as_long_as_the_service_says(after: str, milliseconds: in
 
 @pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+def test_a_name_and_password_in_the_address_go_nowhere_else() -> None:
+    with serving_scripted_page("", lambda: {"translatedText": "Hello"}) as url:
+        shown, _ = visit(f"{url.replace('//', '//anna:secret@')}/#text=Hallo&source=de&target=en")
+    assert re.search(r'<div id="output"[^>]*>Hello</div>', shown)
+    assert "secret" not in shown
+    assert "curl http://127.0.0.1" in shown
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
 def test_a_proxys_page_is_not_taken_for_a_translation() -> None:
     with serving_scripted_page("", lambda: HTMLResponse("<p>Please log in")) as url:
         shown, _ = visit(f"{url}/#text=Hallo")

@@ -117,26 +117,35 @@ def _raised(run: Run) -> Iterator[tuple[int, int]]:
 
 
 def _with_its_spaces(run: Run) -> Run:
-    """Move one of two spaces around a void tag into it, or the one before it if a mark follows.
+    """Move one of two spaces around a void tag into it, or the one before it if a mark or line break follows.
 
-    Between lines, all line breaks after the tag are moved, so that it stays on its line.
+    If it is alone on a line, the line breaks behind it are moved, so that it stays there in any splitting.
     """
     places: list[Place] = []
     tags = list(run.tags)
     free_from = 0
+    edges = [-1, *(tag.at for tag in tags), len(run.text) + 1]
     for index, tag in enumerate(tags):
         if tag.kind != "void" or tag.at < free_from:
             continue
-        before = run.text[max(0, tag.at - 1) : tag.at]
-        if before.isspace() and (after := _SPACE_AFTER.match(run.text, tag.at)):
-            first, last = after.span()
-            raw = f"{tag.raw}{after[0]}"
-        elif before == " " and tag.at > free_from and _CLOSES.match(run.text, tag.at):
-            first, last = tag.at - 1, tag.at
-            raw = f" {tag.raw}"
-        else:
-            continue
-        tags[index] = replace(tag, raw=raw)
-        places.append((first, last, ""))
-        free_from = last
+        before, after = run.text[max(0, tag.at - 1) : tag.at], _SPACE_AFTER.match(run.text, tag.at)
+        is_first, is_last = (
+            edges[index] < tag.at,
+            tag.at < edges[index + 2],
+        )  # of the tags at a place
+        is_before_break = after is not None and after[0] != " "
+        yields = after and (is_before_break or not is_last)
+        if (
+            before == " "
+            and is_first
+            and free_from < tag.at
+            and (yields or _CLOSES.match(run.text, tag.at))
+        ):
+            places.append((tag.at - 1, tag.at, ""))
+            tags[index] = replace(tag, raw=f" {tag.raw}")
+            free_from = tag.at + 1
+        elif before.isspace() and after and (is_last or not is_before_break):
+            places.append((*after.span(), ""))
+            tags[index] = replace(tag, raw=f"{tag.raw}{after[0]}")
+            free_from = after.end()
     return replace(run, tags=tags).edited(places)

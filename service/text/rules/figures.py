@@ -58,7 +58,7 @@ _DECIMALS = re.compile(r"(?:[.,]\d++)?")
 _BY = re.compile(r"[x×](?=[ ]?\d)")
 _FRACTION = re.compile(r"\d[.,]\d")
 _CODE = regex.compile(r"\p{Lu}|\d[ \u00a0]\d|[a-z][.-]?\d|§")  # AX-9920, v2.0-rc.1, § 433
-_NAME = regex.compile(r"(?<=\s)\p{Lu}\p{Ll}{1,20}+[ ]$")
+_NAME = regex.compile(r"(?<=\s)\p{Lu}\p{Ll}{1,20}+[ ]\Z")
 _PART = re.compile(r"(?P<sign>^[-−–])?(?P<number>\d+(?:[.,'’:/]\d+)*)(?P<letter>[a-z](?!\w))?")
 _FIRST_POINT = re.compile(r"(?<!\w)(?=[.,]\d)")
 _CLOCK = re.compile(r"(\d{1,2}):(\d\d)")

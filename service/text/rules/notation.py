@@ -29,7 +29,7 @@ _END = r"(?![.,:/×'’-]?\w)"
 _GROUPS_OF_DOTS = regex.compile(r"\d{1,3}(?:\.\d{3})+")
 _ADDRESS = regex.compile(r"\d{1,3}(?:\.[12]\d\d){3}")
 """192.168.100.200"""
-_CURRENCY = regex.compile(rf"(?:\p{{Sc}}|(?<!\w)(?:{any_of(CODES)}))[{BLANKS}]?$")
+_CURRENCY = regex.compile(rf"(?:\p{{Sc}}|(?<!\w)(?:{any_of(CODES)}))[{BLANKS}]?\Z")
 _PAIR = regex.compile(r"[(\[{][\d,]++[)\]}]")
 """Whole numbers, such as coordinates: (0,1)."""
 _NO_UNITS = frozenset(["in", *"#\"'″′"])
@@ -105,7 +105,7 @@ class Notation:
         label = rf"(?P<label>{begin}(?i:{labels}|(?:{identifiers}):))"
         capital = "(?!)" if source.capitalizes_nouns else r"(?<![^\s(])[\w.+#-]*\p{Lu}[\w.+#-]*"
         # (?r): searched backwards, from the number
-        self._name = regex.compile(rf"(?r)(?:{label}|(?P<name>{capital}))[{BLANKS}]$")
+        self._name = regex.compile(rf"(?r)(?:{label}|(?P<name>{capital}))[{BLANKS}]\Z")
         self._joint = regex.compile(
             rf",?[{BLANKS}]?(?:[,–/-]|{any_of(words_between(source))})[{BLANKS}]?"
         )

@@ -43,7 +43,7 @@ _MEDIA_SUBTYPES = (  # those that are most common, and others with a mark or dig
 # possessive quantifiers and lookbehinds, so that a long word is not tried from each of its letters
 KINDS = {
     "URL": rf"""
-        (?: (?: https? | (?<!\w)[a-z][a-z0-9+.-]{{1,15}}+ ):// | www\. | {_SCHEME} )
+        (?: (?: https? | (?<!\w)[a-z][a-z0-9+.-]{{1,15}}+ )://(?:\[[\da-fA-F:.]++\])? | www\. | {_SCHEME} )
         (?: [^{_ENDS_URL}] | \([^{_ENDS_URL}]*+\) )*
         (?: \([^{_ENDS_URL}]*+\) | [^{_ENDS_URL}{_BEHIND}] )  # not a mark after it or a bracket around it
     """,
@@ -62,6 +62,7 @@ KINDS = {
         (?: (?:[a-zA-Z]|\w[\w-]++) (?:\.[\w-]{{2,64}}+)*?
             \.(?: [a-z][a-z0-9]{{1,23}}+ | [A-Z][A-Z0-9]{{1,23}}+ )  # a.example, x.tar.gz, X.PDF
           | [a-z]\w++ (?:\.[^\W\d]\w{{1,63}}+){{2,}}                 # java.util.List
+          | (?<=/)\w[\w-]*+ \.[a-zA-Z] | [a-z]\w++ \.[ch]             # net/e1000.c, stdio.h
         )
         (?! [\w-] | \.\w )
         (?: / (?: [^{_ENDS_PATH}]* [^{_ENDS_PATH}{_BEHIND_PATH}] )? )?
@@ -96,7 +97,12 @@ KINDS = {
     "Windows path": rf"""
         (?<!\w) (?: [A-Za-z]:\\ | \\\\ ) [^{_ENDS_WINDOWS_PATH}]* [^{_ENDS_WINDOWS_PATH}.!]
     """,
-    "template": code_between("<%", "%>"),
+    "template": "|".join(
+        code_between(*marks)
+        for marks in (("<%", "%>"), (r"\{%", r"%\}"), (r"\{\#", r"\#\}"), (r"\$\{\{", r"\}\}"))
+    ),
+    # of any length, but not {{You have {$count} files}}
+    "template without inner braces": r"[$%\#]?\{\{ [^{}\n]++ \}\} | \$\{ [^{}\n]++ \}",
     # in messages of ICU, braces that are text: "'{'" is not a brace in quotation marks
     "quoted braces": r"(?<!\w)'\{' (?: [^{}'\s]{1,60} '\}' )?",
     # {name}, ${user.name}, %{count}, #{name}, {{ name }}, { $name }, {}

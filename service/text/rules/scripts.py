@@ -21,7 +21,7 @@ _WORDS = regex.compile(rf"{_WORD}(?:[\t\p{{Zs}}]++{_WORD})*+")
 _MAX_WORD = 40
 _SPACED_LETTER = regex.compile(rf"(?![{UNSPACED}])\p{{L}}")
 """One letter of a script with spaces between words; in others, one letter may be a word."""
-_WORD_BEFORE, _WORD_BEHIND = regex.compile(r"\w++$"), regex.compile(r"\w{1,40}+")
+_WORD_BEFORE, _WORD_BEHIND = regex.compile(r"\w++\Z"), regex.compile(r"\w{1,40}+")
 _PART = regex.compile(rf"[{UNSPACED}]\p{{M}}*+|[^\s{UNSPACED}]++")
 """A word, or a letter of a script without spaces."""
 

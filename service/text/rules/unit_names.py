@@ -64,7 +64,7 @@ IDIOMS = {
 """Units that idioms name by another one: 50 miles an hour."""
 _Length = Literal["long", "short", "narrow"]
 _DIGITS = regex.compile(r"\p{Nd}+")
-_NUMBER_AT_EDGE = regex.compile(rf"^[\p{{Nd}}.,٫{BLANKS}]+|[\p{{Nd}}.,٫{BLANKS}]+$")
+_NUMBER_AT_EDGE = regex.compile(rf"^[\p{{Nd}}.,٫{BLANKS}]+|[\p{{Nd}}.,٫{BLANKS}]+\Z")
 
 
 def _all_units() -> list[str]:

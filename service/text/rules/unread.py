@@ -32,7 +32,7 @@ _INSIDE = regex.compile(rf"(?V1)[[\p{{L}}\p{{M}}\p{{N}}.,·-]--[{TOUCHING}]]")
 _SIGN_OR_INSIDE = regex.compile(rf"(?!\p{{P}}){_SIGN.pattern}|{_INSIDE.pattern}")
 _WIDTHS = ("<wide>", "<narrow>", "<small>", "<vertical>")
 _OPERATOR = regex.compile(r"[\p{Sm}\p{Pd}]")
-_NUMBER_BEFORE = regex.compile(r"\p{Nd}[\p{Nd}.,]*+[ \u00a0\u202f]?$")
+_NUMBER_BEFORE = regex.compile(r"\p{Nd}[\p{Nd}.,]*+[ \u00a0\u202f]?\Z")
 _NUMBER_BEHIND = regex.compile(r"[ \u00a0\u202f]?\p{Nd}++(?:[.,]\p{Nd}++)*+\p{Ll}?+(?!\w)")
 _LONGEST_NUMBER = 24
 _MARKED_LETTER = re.compile(rf"(?<![\w{MARKS}])[^\W\d_][{MARKS}]++(?!\w)")
@@ -50,7 +50,7 @@ class Unread(SpellingRule):
         if run.text.isascii() or _MAY_HOLD_ONE.search(run.text) is None:
             return run
         run = run.protecting(self._marked_letters(run.text))
-        return run.protecting(self._spans(run.text))
+        return run.protecting(self._spans(run))
 
     def _marked_letters(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield single letters with combining marks that the vocabulary lacks: the mean is x\u0304."""
@@ -58,11 +58,13 @@ class Unread(SpellingRule):
             if not all(map(self._spells, normalize("NFC", match[0]))):
                 yield match.span()
 
-    def _spans(self, text: str) -> Iterator[tuple[int, int]]:
-        end = 0
+    def _spans(self, run: Run) -> Iterator[tuple[int, int]]:
+        text, end = run.text, 0
         for match in _SIGN.finditer(text):
             sign, position = match[0], match.start()
-            if position < end or (self._is_read(sign) and not is_of_number(text, position)):
+            if position < end or run.protected_between(position, position + 1):
+                continue
+            if self._is_read(sign) and not is_of_number(text, position):
                 continue
             start, is_mark = position, _MARK.match(sign) is not None  # it belongs to numbers only
             while start > end and not is_mark and _INSIDE.match(text, start - 1):

@@ -114,3 +114,33 @@ def test_a_word_that_begins_with_a_mark_is_not_joined_to_the_word_before_an_imag
 )
 def test_what_stands_between_two_lines_stays_there(text: str, splitting: Splitting) -> None:
     assert unchanged(take_apart(text, "text", splitting)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("Dom <img>\nKočka <img>\nPes <img>", ["Dom", "Kočka", "Pes"]),
+        ("Dom <!-- a -->\nKočka <x/> \nPes", ["Dom", "Kočka", "Pes"]),
+        ("Dom 😊\r\nKočka 😊\nPes", ["Dom", "Kočka", "Pes"]),
+        ("<a href='1'><img></a>\n<a href='2'><img></a>\nPes", ["Pes"]),
+    ],
+)
+def test_a_line_that_ends_with_an_image_is_not_joined_to_the_next(
+    text: str, lines: list[str]
+) -> None:
+    document = take_apart(text, "text")
+    assert [one.text for one in document.sentences] == lines
+    assert unchanged(document) == text
+
+
+def test_the_line_break_behind_an_image_in_a_link_stays_behind_the_link() -> None:
+    text = "<a href='1'><img></a>\n<a href='2'><img></a>\nAno"
+    alignment = aligned("Ano", "Yes", [0])
+    written = assembled(take_apart(text, "text"), ["Yes"], [alignment])
+    assert written == text.replace("Ano", "Yes")
+
+
+def test_a_symbol_at_the_end_of_emphasis_leaves_no_space_in_it() -> None:
+    document = take_apart("**Dzięki 😊** ale", "text")
+    alignment = aligned("Dzięki ale", "Thanks but", [0, 1])
+    assert assembled(document, ["Thanks but"], [alignment]) == "**Thanks 😊** but"

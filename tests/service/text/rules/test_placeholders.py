@@ -15,6 +15,10 @@ def protected(text: str, language: str = "und") -> list[str]:
     return [run.text[one.begin : one.end] for one in run.protected]
 
 
+LONG = 'user | default("no name", true) | upper | replace("a", "b") | trim'
+"""The code of a template that is longer than a name in braces may be."""
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [
@@ -34,6 +38,13 @@ def protected(text: str, language: str = "und") -> list[str]:
         ("In %, davon 5 %, und % der 100 %,", []),
         ("Hallo {}, {{}} und { }, !{name}, @{name}", ["{}", "{{}}", "{ }", "!{name}", "@{name}"]),
         ("Ja!{name}", ["{name}"]),
+        ("In net/e1000.c:45:3, main.c, src/a.R und z.B.h", ["net/e1000.c", "main.c", "src/a.R"]),
+        ("Bei ws://[::1]:90/das, http://[fe80::1]/ein", ["ws://[::1]:90/das", "http://[fe80::1]/ein"]),
+        (f"a {{{{ {LONG} }}}} b ${{{LONG}}}", [f"{{{{ {LONG} }}}}", f"${{{LONG}}}"]),
+        (f"{{% if {LONG} %}} a %{{{{#{LONG}}}}}", [f"{{% if {LONG} %}}", f"%{{{{#{LONG}}}}}"]),
+        (f"a {{# {LONG} #}} ${{{{ f('{{0}}') }}}}", [f"{{# {LONG} #}}", "${{ f('{0}') }}"]),
+        (f"one {{{{You have {{$n}} files, {LONG}}}}}", ["{$n}"]),
+        (f"{{{LONG}}}", []),  # prose, more likely
         ("Use '{'name'}' or '{', but '{x}'", ["'{'name'}'", "'{'", "{x}"]),
         ("it's'{a}' '{'a b", ["{a}", "'{'"]),
         ("$t(schluessel) und $t(a:b.c, {'n': 1})", ["$t(schluessel)", "$t(a:b.c, {'n': 1})"]),

@@ -80,6 +80,16 @@ def test_a_unit_after_a_placeholder_is_protected_with_it(text: str, kept: str) -
     assert [one.original for one in sentence.stand_ins] == [kept]
 
 
+def test_a_number_is_not_protected_with_a_placeholder_behind_it() -> None:
+    sentences = take_apart(
+        "Schritt 1\n`code` hier\nTitel 17 `b`", "text", spells=everything
+    ).sentences
+    assert [one.original for sentence in sentences for one in sentence.stand_ins] == [
+        "`code`",
+        "`b`",
+    ]
+
+
 @pytest.mark.parametrize(
     "text",
     [
