@@ -33,6 +33,7 @@ _KEPT = re.compile(
     """,
     re.VERBOSE,
 )
+_NOT_OF_CODE = re.compile(r"[^\w./:=$%@#&+]")
 _CASELESS = regex.compile(r"(?V1)[\p{Lo}--\p{Latin}]")  # Latin has ª and º
 
 
@@ -89,6 +90,14 @@ def in_truecase(
     return text[:capital_end] + recased[capital_end:] if len(recased) == len(text) else text
 
 
+def _apart(text: str, is_after: bool, is_before: bool) -> tuple[str, str, str]:
+    """Separate from a text what joins it to a protected part after or before which it is: %s_%s, {0}x{1}."""
+    head = _NOT_OF_CODE.split(text, 1)[0] if is_after else ""
+    rest = text[len(head) :]
+    tail = _NOT_OF_CODE.split(rest[::-1], 1)[0][::-1] if is_before else ""
+    return head, rest[: len(rest) - len(tail)], tail
+
+
 class Case(Rule):
     """Gives words their usual case if the sentence's case carries no information.
 
@@ -131,9 +140,11 @@ class Case(Rule):
         pieces.append(run.text[start:])
         is_first = True
         for index in range(0, len(pieces), 2):
-            piece = pieces[index]
-            pieces[index] = in_truecase(piece, self._truecase, keeps_acronyms, is_first)
-            is_first = is_first and _LETTER.search(piece) is None
+            head, middle, tail = _apart(pieces[index], index > 0, index + 1 < len(pieces))
+            is_first = is_first and _LETTER.search(head) is None
+            recased = in_truecase(middle, self._truecase, keeps_acronyms, is_first)
+            is_first = is_first and _LETTER.search(middle + tail) is None
+            pieces[index] = head + recased + tail
         return replace(run, text="".join(pieces))
 
     def _is_title(self, text: str) -> bool:

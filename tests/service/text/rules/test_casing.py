@@ -7,6 +7,7 @@ import pytest
 from service.models.bundle import DEFAULT_BUNDLE, load
 from service.text.languages import profile
 from service.text.rules.casing import Case, in_truecase, is_in_capitals, says_nothing
+from service.text.rules.placeholders import Placeholders
 from service.text.run import Run
 from service.text.tokenizer import Tokenizer
 from tests.service.text.pipelines import assembled, take_apart
@@ -40,6 +41,19 @@ def test_case_is_normalised_for_the_model_and_restored(
     assert sentence.text == seen
     assert assembled(document, [answer], [None]) == expected
     assert sentence.readable(answer) == expected.strip("()")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("chybí {0}x{1}, pak %dms a b", "Chybí {0}x{1}, Pak %dms A B"),
+        ("x${a} je zde ({b}/c.txt)", "x${a} Je Zde ({b}/c.txt)"),
+        ("%s_%s chybí tu dnes", "%s_%s Chybí Tu Dnes"),
+        ("{0} chybí: {1}-datum, „{2}“jako", "{0} Chybí: {1}-Datum, „{2}“Jako"),
+    ],
+)
+def test_what_joins_placeholders_keeps_its_case(text: str, expected: str) -> None:
+    assert Case(str.title).prepare(Placeholders().prepare(Run(text))).text == expected
 
 
 @pytest.mark.parametrize(
