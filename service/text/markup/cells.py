@@ -4,8 +4,10 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
+from service.text.markup.nesting import without_empty_elements
 from service.text.rules.placeholders import Placeholders
-from service.text.run import Run
+from service.text.run import PROTECTED, Run, replaced
+from service.text.words import Span
 
 _EM, OTHER_BLANKS = "\u2003", "\u00a0\u2002\u2003"
 """The blank as wide as three plain spaces, and those within a line that are not plain spaces."""
@@ -41,7 +43,7 @@ def cut_at_gaps(run: Run) -> list[str | Run]:
     return cut_at(run, gaps) if gaps else [run]
 
 
-def cut_at(run: Run, places: Sequence[tuple[int, int]]) -> list[str | Run]:
+def cut_at(run: Run, places: Sequence[Span]) -> list[str | Run]:
     """Split a run at these stretches, in order; they are returned as they are written, with their tags."""
     pieces: list[str | Run] = []
     start = next_tag = 0
@@ -60,24 +62,33 @@ def cut_at(run: Run, places: Sequence[tuple[int, int]]) -> list[str | Run]:
     return list(filter(None, pieces))
 
 
-def _separators(run: Run) -> list[tuple[int, int]]:
-    """Return the separators, in order: between cells, at the ends of rows, and written line breaks."""
+def _separators(run: Run) -> list[Span]:
+    """Return the separators, in order: between cells, at the ends of rows, and written line breaks.
+
+    An image or another element without text is read like a word.
+    """
     edges = [tag.at for tag in run.tags]
+    voids = [tag.at for tag in without_empty_elements(run.tags) if tag.kind == "void"]
+    text = replaced(run.text, [(at, at, PROTECTED) for at in voids])
+    marks = [at + index for index, at in enumerate(voids)]
     placeholders = Placeholders().prepare(run)  # {{ name | upper }} is one cell
-    separators: list[tuple[int, int]] = []
+    separators: list[Span] = []
     previous_break = (0, 0)
-    for line in _LINE.finditer(run.text):
+    for line in _LINE.finditer(text):
+        *cells, line_break = (
+            (start - bisect_left(marks, start), end - bisect_left(marks, end))
+            for start, end in [*_in_line(text, line.start(), line.start(1)), line.span(1)]
+        )
         cells = [
-            (start, end)
-            for start, end in _in_line(run.text, line.start(), line.start(1))
-            if not _has_tag_within(edges, start, end)
-            and not placeholders.protected_between(start, end)
+            cell
+            for cell in cells
+            if not _has_tag_within(edges, *cell) and not placeholders.protected_between(*cell)
         ]
-        if cells and not _has_tag_within(edges, *line.span(1)):
+        if cells and not _has_tag_within(edges, *line_break):
             if previous_break not in (*separators[-1:], (0, 0)):
                 separators.append(previous_break)
-            separators += [*cells, line.span(1)]
-        previous_break = line.span(1)
+            separators += [*cells, line_break]
+        previous_break = line_break
     return separators
 
 
@@ -86,7 +97,7 @@ def _has_tag_within(edges: list[int], start: int, end: int) -> bool:
     return bisect_right(edges, start) < bisect_left(edges, end)
 
 
-def _in_line(text: str, start: int, end: int) -> list[tuple[int, int]]:
+def _in_line(text: str, start: int, end: int) -> list[Span]:
     """Return the separators and breaks in a line, except backslashes in paths."""
     spans = [match.span() for match in _BETWEEN_CELLS.finditer(text, start, end)]
     for token in _TOKEN.finditer(text, start, end):

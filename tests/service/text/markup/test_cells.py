@@ -1,0 +1,27 @@
+"""Cells with images or other elements without text."""
+
+import pytest
+
+from service.text.markup import plain
+from service.text.run import Run
+
+
+@pytest.mark.parametrize(
+    ("text", "cells"),
+    [
+        ("Pes\t![](a.png)\tštěká", ["Pes", "\t", "![](a.png)", "\t", "štěká"]),
+        ("Pes\t<x/> kočka", ["Pes", "\t", "<x/> kočka"]),
+        ("Pes ![](a.png)\tkočka", ["Pes ![](a.png)", "\t", "kočka"]),
+        ("Pes   ![](a) ![](b) kočka   dům", ["Pes", "   ", "![](a) ![](b) kočka", "   ", "dům"]),
+        (
+            "Pes\t<a href='x'><img></a>\tkočka\n<img>\t<img>",
+            ["Pes", "\t", "<a href='x'><img></a>", "\t", "kočka", "\n", "<img>", "\t", "<img>"],
+        ),
+        ("Pes | <img> | kočka", ["Pes", " | ", "<img>", " | ", "kočka"]),
+        ("Pes <b>\t</b> kočka <img>\\nDům", ["Pes <b>\t</b> kočka <img>", "\\n", "Dům"]),
+        ("Pes <img> kočka", ["Pes <img> kočka"]),
+    ],
+)
+def test_an_image_in_a_cell_is_read_like_a_word(text: str, cells: list[str]) -> None:
+    pieces = [one.written() if isinstance(one, Run) else one for one in plain.parse(text)]
+    assert list(filter(None, pieces)) == cells
