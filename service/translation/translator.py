@@ -174,9 +174,10 @@ class ModelTranslator:
             return prepared
         with self._backlog.promised(effort) as promise:
             seconds_left = deadline - self.searcher.engine.clock()
-            if not is_further and LEAST_MARGIN * promise.seconds > seconds_left:
+            longest = LEAST_MARGIN * promise.seconds
+            if not is_further and longest > seconds_left:
                 raise QueueFullError(
-                    f"it would take about {promise.seconds:.1f} s to read the text, and the deadline is "
+                    f"it may take {longest:.1f} s to read the text, and the deadline is "
                     f"{seconds_left:.1f} s from now",
                     promise.seconds,
                 )
