@@ -9,7 +9,7 @@ from contextlib import suppress
 from service.engine.config import EngineConfig
 from service.engine.lifo_condition import LifoCondition
 from service.engine.safety import SafetyMargin
-from service.engine.scheduler import Scheduler
+from service.engine.scheduler import Scheduler, is_long
 from service.engine.stalls import StallDetector
 from service.engine.throughput import Throughput
 from service.engine.turns import Turns
@@ -64,7 +64,7 @@ class Shared:
         fraction_done = min(1.0, seconds / usual) if is_given_up and usual else 1.0
         self.throughput.add(fraction_done * sequence.cost, now, self.scheduler.num_waiting > 0)
         if not is_given_up or seconds > usual:
-            self.throughput.add_run(sequence.tokens, seconds)
+            self.throughput.add_run(sequence.tokens, seconds, is_long=is_long(sequence))
         self.note_outcome(sequence, now)
 
     def note_outcome(self, sequence: DecodingSequence, now: float) -> None:

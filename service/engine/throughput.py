@@ -21,7 +21,8 @@ class Throughput:
         self._done: deque[tuple[float, float]] = deque([(0.0, 0.0)], maxlen=KEPT)
         self._since: float | None = None  # when a sentence last finished, if others waited then
         # decaying sums over finished sentences
-        self._tokens = self._seconds = self._runs = 0.0
+        self._tokens = self._seconds = 0.0
+        self._runs = self._run_seconds = 0.0  # of sentences that are not long
 
     def add(self, cost: float, now: float, somebody_waits: bool) -> None:
         """Record a sentence that has left its batch, and the work done on it."""
@@ -34,11 +35,13 @@ class Throughput:
                 self._done.popleft()
         self._since = now if somebody_waits else None
 
-    def add_run(self, tokens: int, seconds: float) -> None:
+    def add_run(self, tokens: int, seconds: float, *, is_long: bool) -> None:
         """Record how long a sentence was in a batch."""
         self._tokens = WEIGHT_KEPT * self._tokens + tokens
         self._seconds = WEIGHT_KEPT * self._seconds + seconds
-        self._runs = WEIGHT_KEPT * self._runs + 1
+        if not is_long:
+            self._runs = WEIGHT_KEPT * self._runs + 1
+            self._run_seconds = WEIGHT_KEPT * self._run_seconds + seconds
 
     def seconds_for(self, cost: float, now: float) -> float | None:
         """Estimate how long an amount of work will take; None if unknown."""
@@ -55,5 +58,5 @@ class Throughput:
 
     @property
     def usual_seconds_in_batch(self) -> float:
-        """The average time of a sentence in a batch; 0 if unknown."""
-        return self._seconds / self._runs if self._runs else 0.0
+        """The average time in a batch of a sentence that is not long; 0 if unknown."""
+        return self._run_seconds / self._runs if self._runs else 0.0

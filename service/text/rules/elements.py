@@ -128,24 +128,25 @@ def _with_its_spaces(run: Run) -> Run:
     for index, tag in enumerate(tags):
         if tag.kind != "void" or tag.at < free_from:
             continue
-        before, after = run.text[max(0, tag.at - 1) : tag.at], _SPACE_AFTER.match(run.text, tag.at)
-        is_first, is_last = (
-            edges[index] < tag.at,
-            tag.at < edges[index + 2],
-        )  # of the tags at a place
-        is_before_break = after is not None and after[0] != " "
-        yields = after and (is_before_break or not is_last)
-        if (
-            before == " "
-            and is_first
-            and free_from < tag.at
-            and (yields or _CLOSES.match(run.text, tag.at))
-        ):
+        before, after = run.text[max(0, tag.at - 1) : tag.at], run.text[tag.at : tag.at + 1]
+        # of the tags at a place
+        is_first, is_last = edges[index] < tag.at, tag.at < edges[index + 2]
+        is_before_break = after.isspace() and after != " "
+        takes_before = (
+            is_before_break
+            or (after == " " and not is_last)
+            or _CLOSES.match(run.text, tag.at) is not None
+        )
+        if before == " " and is_first and free_from < tag.at and takes_before:
             places.append((tag.at - 1, tag.at, ""))
             tags[index] = replace(tag, raw=f" {tag.raw}")
             free_from = tag.at + 1
-        elif before.isspace() and after and (is_last or not is_before_break):
-            places.append((*after.span(), ""))
-            tags[index] = replace(tag, raw=f"{tag.raw}{after[0]}")
-            free_from = after.end()
+        elif (
+            before.isspace()
+            and (is_last or not is_before_break)
+            and (spaces := _SPACE_AFTER.match(run.text, tag.at))  # not before, as there may be many
+        ):
+            places.append((*spaces.span(), ""))
+            tags[index] = replace(tag, raw=f"{tag.raw}{spaces[0]}")
+            free_from = spaces.end()
     return replace(run, tags=tags).edited(places)

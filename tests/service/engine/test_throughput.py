@@ -58,10 +58,10 @@ def test_a_pause_counts() -> None:
 
 def test_the_time_in_a_batch_follows_recent_sentences() -> None:
     throughput = Throughput()
-    throughput.add_run(20, 0.1)
+    throughput.add_run(20, 0.1, is_long=False)
     assert throughput.seconds_in_batch(40) == pytest.approx(0.2)
     for _ in range(200):
-        throughput.add_run(400, 4.0)
+        throughput.add_run(400, 4.0, is_long=True)
     assert throughput.seconds_in_batch(40) == pytest.approx(0.4, rel=0.01)
 
 
@@ -117,12 +117,20 @@ def test_further_searches_take_no_room_from_new_requests() -> None:
 def test_the_average_time_in_a_batch_counts_if_others_wait() -> None:
     now = [100.0]
     engine = engine_with_a_queue(now)
-    engine._shared.throughput.add_run(8, 0.4)  # beside 0.8 s in line
+    engine._shared.throughput.add_run(8, 0.4, is_long=False)  # beside 0.8 s in line
     assert engine.shortest_wait == pytest.approx(1.8)
     submit = partial(engine.submit, [(echo_source(2), OPTIONS)])
     for check in (engine.check_deadline, submit):
         with pytest.raises(QueueFullError, match=r"may take 1\.8 s, and the deadline is 1\.7 s"):
             check(now[0] + 1.7)
+
+
+def test_long_sentences_in_a_batch_do_not_count_for_short_ones() -> None:
+    now = [100.0]
+    engine = engine_with_a_queue(now)  # 0.8 s
+    engine._shared.throughput.add_run(8, 0.4, is_long=False)
+    engine._shared.throughput.add_run(400, 9.0, is_long=True)
+    assert engine.shortest_wait == pytest.approx(1.8)
 
 
 def test_an_empty_request_does_not_wait_for_others() -> None:
@@ -148,7 +156,7 @@ def test_the_time_of_a_long_sentence_in_a_batch_counts() -> None:
     """It ends later than the queue."""
     now = [100.0]
     engine = idle_engine(now, per_second=100, max_tokens=1000)
-    engine._shared.throughput.add_run(220, 2.0)
+    engine._shared.throughput.add_run(220, 2.0, is_long=True)
     long = [(echo_source(108), OPTIONS)]  # costs 280
     engine.submit([(echo_source(2), OPTIONS)] * 10)
     with pytest.raises(QueueFullError, match=r"may take 4\.2 s, and the deadline is 4\.1 s"):
