@@ -89,6 +89,8 @@ def _check(service: Services, models: ModelSet) -> None:
     refusals = [model.refusal for model in models.described]
     if refusals and all(refusals):
         raise ModelUnavailableError(refusals[0], RETRY_SECONDS)
+    if obstacle := service.store.obstacle(service.settings.request_timeout_seconds):
+        raise ModelUnavailableError(f"no model can be loaded: {obstacle}", RETRY_SECONDS)
     if not models.is_alive:
         raise EngineDeadError("the engine is not working")
 

@@ -34,6 +34,8 @@ MAX_LOAD_SECONDS = 600.0
 A load may hang: on a disk that does not answer, or because a new thread died for lack of memory before it
 reported that it runs.
 """
+SLOW_LOAD_SECONDS = 60.0
+"""Least time after which a load is an obstacle to others; see `ModelStore.obstacle`."""
 
 
 class Stage(Enum):
@@ -110,6 +112,15 @@ class ModelStore:
         failure = self._watch.failure(MAX_LOAD_SECONDS)
         self.has_hung |= failure is not None
         return failure
+
+    def obstacle(self, timeout: float) -> str | None:
+        """Return why no model can be loaded now, if none is: a load that lasts longer than requests wait.
+
+        These wait for `timeout` seconds.
+        """
+        if self.current is None or any(model.loaded for model in self.current.described):
+            return None
+        return self._watch.failure(max(SLOW_LOAD_SECONDS, timeout))
 
     @property
     def expected_wait(self) -> float | None:
