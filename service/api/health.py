@@ -4,6 +4,7 @@ from importlib.metadata import version
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Response
+from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, Field
 
 from service import metrics
@@ -72,7 +73,7 @@ async def health(service: ServicesDependency, models: ModelsDependency) -> Healt
     return Health(status="ok")
 
 
-@router.get("/metrics", response_class=Response)
+@router.get("/metrics", response_class=PlainTextResponse)
 async def scrape(service: ServicesDependency) -> Response:
     """Return the metrics in Prometheus' text format."""
     return Response(service.metrics.render_seldom(), media_type=metrics.CONTENT_TYPE)

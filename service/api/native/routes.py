@@ -2,6 +2,7 @@
 
 import asyncio
 from functools import partial
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from fastapi import APIRouter, Request
@@ -46,6 +47,10 @@ router = APIRouter(tags=["translation"])
 translating = APIRouter(tags=["translation"], route_class=PlainRoute)
 MIN_CONFIDENCE = 10
 """Minimum percentage for `/detect` to list a language besides the best, as in LibreTranslate."""
+_OTHER_FORMS: dict[int | str, dict[str, Any]] = {
+    200: {"content": {one: {"schema": {"type": "string"}} for one in (PLAIN, EVENT_STREAM)}}
+}
+"""What `/translate` returns instead of JSON if the client accepts it."""
 UNREADY = documented(ErrorResponse, 503)
 _LANGUAGES = TypeAdapter(list[Language])
 _listed: WeakKeyDictionary[ModelSet, tuple[tuple[bool, ...], bytes]] = WeakKeyDictionary()
@@ -59,7 +64,7 @@ A model of 200 languages has 40,000 directions, whose list blocks the event loop
     "/translate",
     response_model=TranslateResponse,
     openapi_extra=openapi_body(TranslateRequest),
-    responses=TRANSLATION_ERRORS,
+    responses=_OTHER_FORMS | TRANSLATION_ERRORS,
 )
 async def translate(request: Request) -> Response:
     """Translate a text, or a list of texts; with `Accept: text/event-stream`, sentence by sentence."""

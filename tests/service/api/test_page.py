@@ -160,3 +160,10 @@ def test_the_documented_statuses_are_returned(settings: Settings) -> None:
     operations = [one for path in schema["paths"].values() for one in path.values()]
     assert not [one["operationId"] for one in operations if "422" in one["responses"]]
     assert "ValidationError" not in str(schema)
+
+
+def test_all_forms_of_an_answer_are_documented(settings: Settings) -> None:
+    paths = TestClient(create_app(settings)).get("/openapi.json").json()["paths"]
+    translated = paths["/translate"]["post"]["responses"]["200"]["content"]
+    assert set(translated) == {"application/json", "text/plain", "text/event-stream"}
+    assert set(paths["/metrics"]["get"]["responses"]["200"]["content"]) == {"text/plain"}
