@@ -20,8 +20,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gc.disable()  # until `tune_garbage_collection`: startup makes hardly any garbage
     # its threads would idle beside the engine's; and where memory runs out, they keep the process from ending
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from service import process  # late, as it takes most of a second
-
+    try:
+        from service import process  # late, as it takes most of a second
+    except (
+        ValueError
+    ) as error:  # if OpenTelemetry is installed, FastAPI has it read OTEL_PROPAGATORS
+        sys.exit(str(error))
     try:
         return process.main(sys.argv[1:] if arguments is None else arguments)
     finally:

@@ -5,6 +5,7 @@ determine where they are sent. No span contains a text or a key.
 """
 
 import atexit
+import logging
 import threading
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,7 @@ REST_SECONDS = 5.0
 
 
 class TracingError(RuntimeError):
-    """Tracing is turned on, but its packages are not installed."""
+    """Tracing is turned on, but its packages are missing, or a variable of OpenTelemetry is invalid."""
 
 
 def install(app: FastAPI, provider: "TracerProvider | None" = None) -> None:
@@ -40,7 +41,7 @@ def install(app: FastAPI, provider: "TracerProvider | None" = None) -> None:
         provider: receives the spans; by default the process's provider, if set, otherwise an OTLP exporter.
 
     Raises:
-        TracingError: the extra `tracing` is not installed.
+        TracingError: the extra `tracing` is not installed, or one of OpenTelemetry's variables is invalid.
     """
     try:
         from opentelemetry import trace
@@ -62,9 +63,21 @@ def install(app: FastAPI, provider: "TracerProvider | None" = None) -> None:
         # not set for the whole process: other libraries would then record spans of their own
         resource = Resource.create({"service.name": "attendant"})
         provider = TracerProvider(resource=resource, shutdown_on_exit=False)
-        provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+        logging.getLogger("opentelemetry.util.re").addFilter(_without_secret)
+        try:
+            provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+        except ValueError as error:
+            raise TracingError(
+                f"OpenTelemetry's variables (OTEL_...) are invalid: {error}"
+            ) from None
         atexit.register(send_rest, provider)
     app.add_middleware(RequestSpans, tracer=provider.get_tracer("attendant"))
+
+
+def _without_secret(record: logging.LogRecord) -> bool:
+    """Hide the value of OTEL_EXPORTER_OTLP_HEADERS, which may be a key, in a warning that it is invalid."""
+    record.args = ("(not shown)",)
+    return True
 
 
 def send_rest(provider: "TracerProvider") -> None:

@@ -28,13 +28,15 @@ class ModelFolder:
         start: Callable[[Bundle], ServedModel],
         observer: Observer,
         watch: StallDetector,
+        clock: Callable[[], float],
     ) -> None:
         """Find and load nothing yet; `start` starts the model of a verified bundle.
 
-        What may hang on a disk is registered with `watch`.
+        What may hang on a disk is registered with `watch`. `clock` returns seconds.
         """
         self.path, self._settings, self._observer = path, settings, observer
-        self._start, self._watch = start, watch
+        self._start, self._watch, self._clock = start, watch, clock
+        self._loading: tuple[str, float] | None = None  # the model's name, and since when
         max_bytes = settings.max_memory_mb * 1_000_000
         self.pool = ModelPool(self._load, max_bytes, settings.model_idle_seconds, observer)
 
@@ -88,11 +90,23 @@ class ModelFolder:
         Raises:
             BundleError: the bundle cannot be served, or lacks one of these directions.
         """
-        with self._watch.busy(f"the check of {bundle.folder.name}"):
-            found = load(bundle.folder)
-        if not set(bundle.manifest.directions) <= set(found.manifest.directions):
-            raise BundleError(" has changed: reload the models", bundle.folder / MANIFEST)
-        return self._start(found)
+        self._loading = bundle.manifest.name, self._clock()
+        try:
+            with self._watch.busy(f"the check of {bundle.folder.name}"):
+                found = load(bundle.folder)
+            if not set(bundle.manifest.directions) <= set(found.manifest.directions):
+                raise BundleError(" has changed: reload the models", bundle.folder / MANIFEST)
+            return self._start(found)
+        finally:
+            self._loading = None
+
+    def slow_load(self, limit: float) -> str | None:
+        """Return which model has been loading for at least `limit` seconds; None if none has."""
+        name, began = self._loading or ("", self._clock())
+        seconds = self._clock() - began
+        return (
+            f"the loading of {name} has not ended for {seconds:.0f} s" if seconds >= limit else None
+        )
 
 
 def find_bundles(folder: Path, observer: Observer) -> list[Bundle]:

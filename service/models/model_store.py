@@ -68,7 +68,9 @@ class ModelStore:
         self._turns = Turns(settings.num_workers or available_cores())
         self._watch = StallDetector(clock)
         self._folder = (
-            ModelFolder(settings.bundles, settings, self._start_pooled, observer, self._watch)
+            ModelFolder(
+                settings.bundles, settings, self._start_pooled, observer, self._watch, clock
+            )
             if settings.bundles
             else None
         )
@@ -118,9 +120,11 @@ class ModelStore:
 
         These wait for `timeout` seconds.
         """
-        if self.current is None or any(model.loaded for model in self.current.described):
+        if self._folder is None or self.current is None:
             return None
-        return self._watch.failure(max(SLOW_LOAD_SECONDS, timeout))
+        if any(model.loaded for model in self.current.described):
+            return None
+        return self._folder.slow_load(max(SLOW_LOAD_SECONDS, timeout))
 
     @property
     def expected_wait(self) -> float | None:

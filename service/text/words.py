@@ -83,12 +83,13 @@ class Alignment:
     ) -> int | None:
         """Return the target word, from `first` to before `last`, with the most attention to source words.
 
-        If one of the preferred words attends to them, it is one of these; `is_preferred` is [T]. None if no
-        word attends to them.
+        A preferred word comes first, unless it has less than half of an even share of attention to them;
+        `is_preferred` is [T]. None if no word attends to them.
         """
         attention = self.weights[first:last, sources.start : sources.stop].sum(axis=1)
         preferred = attention * is_preferred[first:last]
-        if preferred.any():
+        even_share = len(sources) / len(self.source_spans)
+        if preferred.size and preferred.max() >= even_share / 2:
             attention = preferred
         return first + int(attention.argmax()) if attention.any() else None
 

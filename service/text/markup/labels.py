@@ -1,4 +1,6 @@
-"""Splits runs that consist only of the labels of a path or list, so that none is lost: File → Save, Yes|No.
+"""Splits runs and lines that consist only of the labels of a path or list, so that none is lost.
+
+File → Save, Yes|No, and red,green,blue are such lines.
 
 A path within a sentence is not split. Two words with two dots between them are labels, too: Monday..Friday.
 So is a label with an arrow that looks like a quote: Next ».
@@ -31,7 +33,9 @@ _BETWEEN = regex.compile(
     """,
     regex.VERBOSE,
 )
-_BETWEEN_ITEMS = re.compile(r"(?<=[^\s,;])[,;](?:(?!\d)|(?<!\d.))(?=[^\s,;])")
+_BETWEEN_ITEMS = regex.compile(
+    r"(?<=[^\s,;])[,;](?:(?!\d)|(?<!\d.))(?=[^\s,;])(?![\p{Pe}\p{Pf}\"'](?!\w))"  # not “a,” “b,”
+)
 MIN_ITEMS = 3
 """Minimum items of a list with commas or semicolons without spaces: red,green,blue."""
 _TWO_WORDS = regex.compile(r"\s*+[\p{L}\p{M}]++(\.\.)[\p{L}\p{M}]++\s*+")

@@ -34,6 +34,7 @@ _KEPT = re.compile(
     re.VERBOSE,
 )
 _NOT_OF_CODE = re.compile(r"[^\w./:=$%@#&+]")
+_OF_WORDS = re.compile(r"(?<![\w.])[^\W\d_]{3}")  # .txt is none
 _CASELESS = regex.compile(r"(?V1)[\p{Lo}--\p{Latin}]")  # Latin has ª and º
 
 
@@ -91,11 +92,22 @@ def in_truecase(
 
 
 def _apart(text: str, is_after: bool, is_before: bool) -> tuple[str, str, str]:
-    """Separate from a text what joins it to a protected part after or before which it is: %s_%s, {0}x{1}."""
-    head = _NOT_OF_CODE.split(text, 1)[0] if is_after else ""
+    """Separate from a text what joins it to protected parts: %s_%s, {0}x{1}, %s.txt, but not DATUM:%d.
+
+    Args:
+        text: a text without protected parts.
+        is_after: whether one is directly in front of it.
+        is_before: whether one directly follows it.
+    """
+    head = _joint(_NOT_OF_CODE.split(text, maxsplit=1)[0]) if is_after else ""
     rest = text[len(head) :]
-    tail = _NOT_OF_CODE.split(rest[::-1], 1)[0][::-1] if is_before else ""
+    tail = _joint(_NOT_OF_CODE.split(rest[::-1], maxsplit=1)[0][::-1]) if is_before else ""
     return head, rest[: len(rest) - len(tail)], tail
+
+
+def _joint(text: str) -> str:
+    """Return a text beside a protected part if it belongs to it; otherwise nothing."""
+    return text if "_" in text or _OF_WORDS.search(text) is None else ""
 
 
 class Case(Rule):

@@ -119,21 +119,24 @@ def _raised(run: Run) -> Iterator[tuple[int, int]]:
 def _with_its_spaces(run: Run) -> Run:
     """Move one of two spaces around a void tag into it, or the one before it if a mark or line break follows.
 
-    If it is alone on a line, the line breaks behind it are moved, so that it stays there in any splitting.
+    If no words precede it on its line, the line breaks behind it are moved, so that it stays there in any
+    splitting.
     """
     places: list[Place] = []
     tags = list(run.tags)
-    free_from = 0
-    edges = [-1, *(tag.at for tag in tags), len(run.text) + 1]
+    edges = [0, *(tag.at for tag in tags), len(run.text) + 1]
+    free_from, begins_line = 0, True
     for index, tag in enumerate(tags):
+        between = run.text[edges[index] : tag.at].rstrip(" \t\u00a0")
+        begins_line = between[-1:].isspace() if between else begins_line
         if tag.kind != "void" or tag.at < free_from:
             continue
         before, after = run.text[max(0, tag.at - 1) : tag.at], run.text[tag.at : tag.at + 1]
         # of the tags at a place
-        is_first, is_last = edges[index] < tag.at, tag.at < edges[index + 2]
+        is_first, is_last = index == 0 or edges[index] < tag.at, tag.at < edges[index + 2]
         is_before_break = after.isspace() and after != " "
         takes_before = (
-            is_before_break
+            (is_before_break and not begins_line)
             or (after == " " and not is_last)
             or _CLOSES.match(run.text, tag.at) is not None
         )
@@ -143,7 +146,7 @@ def _with_its_spaces(run: Run) -> Run:
             free_from = tag.at + 1
         elif (
             before.isspace()
-            and (is_last or not is_before_break)
+            and (not is_before_break or (begins_line and is_last))
             and (spaces := _SPACE_AFTER.match(run.text, tag.at))  # not before, as there may be many
         ):
             places.append((*spaces.span(), ""))

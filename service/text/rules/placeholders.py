@@ -62,7 +62,7 @@ KINDS = {
         (?: (?:[a-zA-Z]|\w[\w-]++) (?:\.[\w-]{{2,64}}+)*?
             \.(?: [a-z][a-z0-9]{{1,23}}+ | [A-Z][A-Z0-9]{{1,23}}+ )  # a.example, x.tar.gz, X.PDF
           | [a-z]\w++ (?:\.[^\W\d]\w{{1,63}}+){{2,}}                 # java.util.List
-          | (?<=/)\w[\w-]*+ \.[a-zA-Z] | [a-z]\w++ \.[ch]             # net/e1000.c, stdio.h
+          | (?<=/)\w[\w-]++ \.[cdhlmorsvyCHRS] | [a-z]\w++ \.[ch]             # net/e1000.c, stdio.h
         )
         (?! [\w-] | \.\w )
         (?: / (?: [^{_ENDS_PATH}]* [^{_ENDS_PATH}{_BEHIND_PATH}] )? )?

@@ -58,9 +58,9 @@ def test_a_load_that_takes_longer_than_requests_wait_is_an_obstacle(
     model, _ = store.load().pooled
     waiting = model.pool.ask(model)
     assert disk.is_read.wait(60)
-    obstacles = [store.obstacle(timeout) for _ in range(limit + 2)]
+    obstacles = [store.obstacle(timeout) for _ in range(limit + 1)]
     assert obstacles[: limit - 1] == [None] * (limit - 1)
-    assert obstacles[-1] == f"the check of a has not ended for {limit + 1} s"
+    assert obstacles[-1] == f"the loading of tiny has not ended for {limit + 1} s"
     disk.goes_on.set()
     waiting.exception(60)
     assert store.obstacle(timeout) is None

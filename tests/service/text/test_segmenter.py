@@ -65,7 +65,6 @@ def test_a_part_without_letters_is_not_a_sentence(text: str) -> None:
         ("\r\nOne\r\nline\r\n \t\r\n  Two. Three", ["One\r\nline", "Two.", "Three"]),
         ("one\ntwo", ["one\ntwo"]),
         ("It is\nlate. We\r\ngo.\nYou, too.", ["It is\nlate.", "We\r\ngo.", "You, too."]),
-        ("one  \ntwo \nthree\\\r\nfour", ["one", "two \nthree", "four"]),  # hard breaks in Markdown
         ("He saw Dr.\nSmith.  \n Then he left!\n", ["He saw Dr.\nSmith.", "Then he left!"]),
     ],
 )

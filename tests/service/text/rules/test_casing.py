@@ -48,6 +48,9 @@ def test_case_is_normalised_for_the_model_and_restored(
     [
         ("chybí {0}x{1}, pak %dms a b", "Chybí {0}x{1}, Pak %dms A B"),
         ("x${a} je zde ({b}/c.txt)", "x${a} Je Zde ({b}/c.txt)"),
+        ("chyba:{0} tu dnes {1}: a={2} stran/{3}", "Chyba:{0} Tu Dnes {1}: a={2} Stran/{3}"),
+        ("vítejte.{0} a konec:", "Vítejte.{0} A Konec:"),
+        ("chybí %s/%s.txt a {0}jméno", "Chybí %s/%s.txt A {0}Jméno"),
         ("%s_%s chybí tu dnes", "%s_%s Chybí Tu Dnes"),
         ("{0} chybí: {1}-datum, „{2}“jako", "{0} Chybí: {1}-Datum, „{2}“Jako"),
     ],

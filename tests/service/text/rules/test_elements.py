@@ -109,6 +109,8 @@ def test_a_word_that_begins_with_a_mark_is_not_joined_to_the_word_before_an_imag
         "::: pozor\nNic\n:::\n\nKonec",
         "Ja\n<img> nic",
         "Ja \n => \n nic",
+        "Ja\n    <img>\n    nic",
+        "  <img>\n  Ja\n  <x/> <x/>\nnic",
         "(\n😀\n)\n- nic",
     ],
 )
@@ -120,7 +122,7 @@ def test_what_stands_between_two_lines_stays_there(text: str, splitting: Splitti
     ("text", "lines"),
     [
         ("Dom <img>\nKočka <img>\nPes <img>", ["Dom", "Kočka", "Pes"]),
-        ("Dom <!-- a -->\nKočka <x/> \nPes", ["Dom", "Kočka", "Pes"]),
+        ("Dom  <!-- a -->\nKočka <x/> \nPes", ["Dom", "Kočka", "Pes"]),
         ("Dom 😊\r\nKočka 😊\nPes", ["Dom", "Kočka", "Pes"]),
         ("<a href='1'><img></a>\n<a href='2'><img></a>\nPes", ["Pes"]),
     ],
@@ -131,6 +133,16 @@ def test_a_line_that_ends_with_an_image_is_not_joined_to_the_next(
     document = take_apart(text, "text")
     assert [one.text for one in document.sentences] == lines
     assert unchanged(document) == text
+
+
+def test_an_image_on_an_indented_line_of_its_own_stays_there() -> None:
+    html = "<p>\n    To je\n    <img>\n    velký pes.\n</p>"
+    document = take_apart(html, "html", "sentences")
+    [sentence] = document.sentences
+    translation = "This is a big dog."
+    alignment = aligned(sentence.text, translation, [0, 1, 2, 2, 3, 4])
+    written = assembled(document, [translation], [alignment])
+    assert written == "<p>\n    This is <img>\n    a big dog.\n</p>"
 
 
 def test_the_line_break_behind_an_image_in_a_link_stays_behind_the_link() -> None:
