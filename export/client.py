@@ -7,9 +7,12 @@ import urllib.request
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 LINES_A_REQUEST, REQUESTS_AT_ONCE = 100, 4
+Shape = TypeVar("Shape")
 
 
 class ServiceError(RuntimeError):
@@ -40,11 +43,57 @@ def fetch(url: str, body: dict[str, Any] | None = None) -> Any:
         raise ServiceError(
             f"{url}: {error.code}: {error.read().decode(errors='replace')}"
         ) from None
-    except json.JSONDecodeError:
+    except (json.JSONDecodeError, RecursionError):
         raise ServiceError(f"{url}: the answer is not JSON") from None
     except (OSError, http.client.HTTPException, ValueError) as error:  # also for an invalid URL
         reason = getattr(error, "reason", error)  # URLError wraps the cause
         raise ServiceError(f"{url}: {getattr(reason, 'strerror', None) or reason}") from None
+
+
+class Language(BaseModel):
+    """One of the answer of `/languages`."""
+
+    code: str
+    targets: list[str]
+
+
+LANGUAGES = TypeAdapter(list[Language])
+
+
+class Translations(BaseModel):
+    """The answer of `/translate` for a list."""
+
+    translatedText: list[str]
+    alternatives: list[list[str]] | None = None
+    details: list[list[dict[str, Any]]] | None = None
+
+
+def translations(url: str, body: dict[str, Any]) -> Translations:
+    """Translate the list `q` of a request's fields.
+
+    Raises:
+        ServiceError: the request failed, or the answer is not that of Attendant.
+    """
+    address = f"{url}/translate"
+    answer = as_expected(TypeAdapter(Translations), address, fetch(address, body))
+    for values in (answer.translatedText, answer.alternatives, answer.details):
+        if values is not None and len(values) != len(body["q"]):
+            raise ServiceError(f"{address}: {len(body['q'])} texts have {len(values)} translations")
+    return answer
+
+
+def as_expected(shape: TypeAdapter[Shape], url: str, answer: object) -> Shape:
+    """Check the shape of a decoded answer.
+
+    Raises:
+        ServiceError: it has another one.
+    """
+    try:
+        return shape.validate_python(answer)
+    except ValidationError as error:
+        [first, *_] = error.errors()
+        place = ".".join(map(str, first["loc"])) or "the whole"
+        raise ServiceError(f"{url}: not an answer of Attendant: {place}: {first['msg']}") from None
 
 
 def translate_lines(
@@ -66,9 +115,10 @@ def translate_lines(
     remaining = iter(lines)
 
     def translate(chunk: list[str]) -> list[Translation]:
-        answer = fetch(f"{url}/translate", {**request, "q": chunk, "return_scores": True})
-        alternatives = answer.get("alternatives") or [[] for _ in chunk]
-        columns = zip(answer["translatedText"], alternatives, answer["details"], strict=True)
+        answer = translations(url, {**request, "q": chunk, "return_scores": True})
+        alternatives = answer.alternatives or [[] for _ in chunk]
+        details = answer.details or [[] for _ in chunk]
+        columns = zip(answer.translatedText, alternatives, details, strict=True)
         return [
             Translation(
                 (text, *alternative_texts), tuple(sentence["finish"] for sentence in details)

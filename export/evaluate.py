@@ -19,7 +19,7 @@ import sacrebleu
 from tqdm import tqdm
 
 from export.bundle_writer import write_manifest
-from export.client import ServiceError, fetch
+from export.client import LANGUAGES, ServiceError, as_expected, fetch, translations
 from export.report import report, words_of
 from model.data.text import DataError, read_aligned
 from service.errors import BundleError
@@ -48,7 +48,7 @@ def translate(
     ):
         chunk = list(lines[start : start + LINES_A_REQUEST])
         body = {**(fields or {}), "q": chunk, "source": source, "target": target}
-        translated += fetch(f"{url}/translate", body)["translatedText"]
+        translated += translations(url, body).translatedText
     return translated
 
 
@@ -81,9 +81,10 @@ def evaluate(
     if out:
         out.mkdir(parents=True, exist_ok=True)
     figures = {}
-    for language in fetch(f"{url}/languages"):
-        for target in language["targets"]:
-            source = language["code"]
+    address = f"{url}/languages"
+    for language in as_expected(LANGUAGES, address, fetch(address)):
+        for target in language.targets:
+            source = language.code
             text = read_aligned(data, split, (source, target))
             hypotheses = translate(url, text[source], source, target, fields)
             if out:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import sacrebleu
 
-from export import evaluate
+from export import client, evaluate
 from export.client import ServiceError
 from service.models import bundle
 
@@ -38,6 +38,7 @@ def translations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return {"translatedText": [answers[GERMAN.index(line)] for line in body["q"]]}
 
     monkeypatch.setattr(evaluate, "fetch", fetch)
+    monkeypatch.setattr(client, "fetch", fetch)
     monkeypatch.setattr(evaluate, "LINES_A_REQUEST", 2)
     return answers
 
@@ -93,7 +94,7 @@ def test_fields_given_by_set_are_in_every_request(
         bodies.extend([body] if body else [])
         return fetch(url, body)
 
-    monkeypatch.setattr(evaluate, "fetch", recorded)
+    monkeypatch.setattr(client, "fetch", recorded)
     command = ["http://service/", "--data", str(data), "--set", "length_penalty=1.2"]
     assert evaluate.main([*command, "--set", "rerank=true", "--set", "format=html"]) == 0
     assert len(bodies) == 2
@@ -160,3 +161,32 @@ def test_an_answer_that_is_not_json_is_an_error(
     monkeypatch.setattr(urllib.request, "urlopen", lambda *_, **__: io.BytesIO(b"<html>"))
     assert evaluate.main(["http://page", "--data", str(data)]) == 1
     assert capsys.readouterr().err == "error: http://page/languages: the answer is not JSON\n"
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        (
+            [b'{"a": 1}'],
+            "languages: not an answer of Attendant: the whole: Input should be a valid list",
+        ),
+        ([b"[" * 100_000], "languages: the answer is not JSON"),
+        ([b"null"], "translate: not an answer of Attendant: the whole: "),
+        ([b'{"translatedText": [1]}'], "translate: not an answer of Attendant: translatedText.0: "),
+        ([b'{"translatedText": "abc"}'], "translate: not an answer of Attendant: translatedText: "),
+        ([b'{"translatedText": ["a"]}'], "translate: 3 texts have 1 translations"),
+    ],
+)
+def test_an_answer_of_another_shape_is_an_error(
+    answers: list[bytes],
+    said: str,
+    data: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if said.startswith("translate"):
+        answers = [b'[{"code": "de", "targets": ["en"]}]', *answers]
+    left = iter(answers)
+    monkeypatch.setattr(urllib.request, "urlopen", lambda *_, **__: io.BytesIO(next(left)))
+    assert evaluate.main(["http://other", "--data", str(data)]) == 1
+    assert f"error: http://other/{said}" in capsys.readouterr().err

@@ -9,8 +9,8 @@ from service.text.rules.placeholders import Placeholders
 from service.text.run import PROTECTED, Run, replaced
 from service.text.words import Span
 
-_EM, OTHER_BLANKS = "\u2003", "\u00a0\u2002\u2003"
-"""The blank as wide as three plain spaces, and those within a line that are not plain spaces."""
+_EM, OTHER_BLANKS = "[\u2001\u2003]", "\u00a0\u2000\u2001\u2002\u2003\u2007\u3000"
+"""The blanks as wide as three plain spaces, and those within a line that are not plain spaces."""
 _BLANK = f"[ {OTHER_BLANKS}]"
 _BETWEEN_COLUMNS = rf"{_BLANK}(?:{_BLANK}{{2,}}+|(?<={_EM}){_BLANK}?+|{_EM})"
 GAP = re.compile(_BETWEEN_COLUMNS)

@@ -269,7 +269,9 @@ class _Reader:
         if event.of in _LINKS:
             return False
         first, last = event.first, event.last
-        if event.name == "Code" and _OF_CODE.fullmatch(self.text, first, last):
+        if event.name == "Code" and (
+            "`" in self.text[first:last].strip("`") or _OF_CODE.fullmatch(self.text, first, last)
+        ):
             return False
         if first in self.bold_words and not self._is_within_placeholder(first):
             return False

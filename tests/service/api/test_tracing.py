@@ -1,5 +1,8 @@
 """Spans of requests: their contents, which never include a text or a key."""
 
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -148,3 +151,31 @@ def test_a_collector_that_does_not_answer_does_not_hold_up_the_end(
     tracing.send_rest(provider)
     assert is_sending.wait(60)
     answers.set()
+
+
+def test_an_invalid_variable_of_opentelemetry_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "-1")
+    with pytest.raises(tracing.TracingError, match=r"\(OTEL_\.\.\.\) are invalid: max_queue_size"):
+        tracing.install(FastAPI())
+
+
+def test_a_collectors_key_is_not_logged_even_if_it_is_misspelt(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", f"authorization {SECRET}")
+    tracing.install(FastAPI())
+    assert "Header format invalid" in caplog.text
+    assert SECRET not in caplog.text
+
+
+def test_an_unknown_propagator_ends_the_start_with_one_line() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "service"],
+        env={**os.environ, "OTEL_PROPAGATORS": "none-such"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    [line] = done.stderr.splitlines()
+    assert line.startswith("Propagator none-such not found")

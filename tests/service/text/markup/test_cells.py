@@ -6,6 +6,17 @@ from service.text.markup import plain
 from service.text.run import Run
 
 
+@pytest.mark.parametrize("blanks", ["\u3000" * 3, "\u2007" * 3, "\u2001", "\u2003", " \u3000 "])
+def test_wide_blanks_are_between_columns(blanks: str) -> None:
+    pieces = [one.text if isinstance(one, Run) else one for one in plain.parse(f"犬{blanks}Kočka")]
+    assert list(filter(None, pieces)) == ["犬", blanks, "Kočka"]
+
+
+def test_a_single_ideographic_space_is_between_words() -> None:
+    [run] = plain.parse("山田\u3000太郎 です")
+    assert isinstance(run, Run)
+
+
 @pytest.mark.parametrize(
     ("text", "cells"),
     [

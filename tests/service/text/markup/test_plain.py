@@ -192,7 +192,7 @@ def test_blocks_are_separate_runs(text: str, left: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
-        ("Nimm `a b` und ``c ` d``.", ["`a b`", "``c ` d``"]),
+        ("Nimm `a b`, ``c ` d`` und `` ` ``.", ["`a b`", "``c ` d``", "`` ` ``"]),
         ("Ein <code>rohes *Stück*</code> ja", ["<code>rohes *Stück*</code>"]),
         ("Siehe <https://a.b/c> oder <ich@a.b>.", ["<https://a.b/c>", "<ich@a.b>"]),
         ("変数`x`を使う", ["`x`"]),
