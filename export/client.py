@@ -57,15 +57,22 @@ class Language(BaseModel):
     targets: list[str]
 
 
-LANGUAGES = TypeAdapter(list[Language])
-
-
 class Translations(BaseModel):
     """The answer of `/translate` for a list."""
 
     translatedText: list[str]
     alternatives: list[list[str]] | None = None
     details: list[list[dict[str, Any]]] | None = None
+
+
+def languages(url: str) -> list[Language]:
+    """Return the source languages of a service, each with its targets.
+
+    Raises:
+        ServiceError: the request failed, or the answer is not that of Attendant.
+    """
+    address = f"{url}/languages"
+    return as_expected(TypeAdapter(list[Language]), address, fetch(address))
 
 
 def translations(url: str, body: dict[str, Any]) -> Translations:

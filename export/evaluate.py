@@ -19,7 +19,7 @@ import sacrebleu
 from tqdm import tqdm
 
 from export.bundle_writer import write_manifest
-from export.client import LANGUAGES, ServiceError, as_expected, fetch, translations
+from export.client import ServiceError, languages, translations
 from export.report import report, words_of
 from model.data.text import DataError, read_aligned
 from service.errors import BundleError
@@ -81,8 +81,7 @@ def evaluate(
     if out:
         out.mkdir(parents=True, exist_ok=True)
     figures = {}
-    address = f"{url}/languages"
-    for language in as_expected(LANGUAGES, address, fetch(address)):
+    for language in languages(url):
         for target in language.targets:
             source = language.code
             text = read_aligned(data, split, (source, target))

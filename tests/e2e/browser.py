@@ -43,13 +43,15 @@ def blocked(console: list[str]) -> list[str]:
 
 
 @contextmanager
-def serving_pages() -> Iterator[str]:
-    """The pages, and an interface to document; no models."""
+def serving_pages(prefix: str = "") -> Iterator[str]:
+    """The pages, and an interface to document; no models. All paths begin with `prefix`."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     app.post("/t", operation_id="t", description="What is to be translated.")(lambda: None)
     page.install(app)
     docs.install(app)
-    with serving_app(app) as url:
+    outer = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
+    outer.mount(prefix, app)
+    with serving_app(outer) as url:
         yield url
 
 

@@ -309,6 +309,14 @@ def test_the_content_security_policy_allows_what_the_pages_need(
 
 @pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+def test_the_documentation_calls_the_service_behind_a_proxys_prefix() -> None:
+    with serving_pages("/mt") as url:
+        shown, _ = visit(f"{url}/mt/docs")
+    assert f'value="{url}/mt"' in shown, "the server of its requests"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
 def test_violations_of_the_policy_are_on_the_console() -> None:
     app = FastAPI()
     html = "<p style='color: red'>x<script>1</script>"

@@ -37,7 +37,6 @@ def translations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         assert (body["source"], body["target"]) == ("de", "en")
         return {"translatedText": [answers[GERMAN.index(line)] for line in body["q"]]}
 
-    monkeypatch.setattr(evaluate, "fetch", fetch)
     monkeypatch.setattr(client, "fetch", fetch)
     monkeypatch.setattr(evaluate, "LINES_A_REQUEST", 2)
     return answers
@@ -88,7 +87,7 @@ def test_fields_given_by_set_are_in_every_request(
     data: Path, translations: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bodies: list[dict[str, Any]] = []
-    fetch = vars(evaluate)["fetch"]
+    fetch = client.fetch
 
     def recorded(url: str, body: dict[str, Any] | None = None) -> Any:
         bodies.extend([body] if body else [])
@@ -133,7 +132,7 @@ def test_an_unreachable_service_is_an_error(
     def refuse(url: str, body: object = None) -> Any:
         raise ServiceError(f"{url}: Connection refused")
 
-    monkeypatch.setattr(evaluate, "fetch", refuse)
+    monkeypatch.setattr(client, "fetch", refuse)
     assert evaluate.main(["http://nowhere", "--data", str(data)]) == 1
     assert "error: http://nowhere/languages: Connection refused" in capsys.readouterr().err
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import sacrebleu
 
-from export import evaluate
+from export import client, evaluate
 from export import report as module
 from export.report import Report, placeholder, report, with_placeholder, words_of
 
@@ -95,7 +95,7 @@ def test_words_of_the_training_text_and_of_word_files_are_known(
         by_line = dict(zip(SOURCE, REFERENCES, strict=True))
         return {"translatedText": [by_line.get(line, line) for line in body["q"]]}
 
-    monkeypatch.setattr(evaluate, "fetch", fetch)
+    monkeypatch.setattr(client, "fetch", fetch)
     command = [
         "http://service",
         "--data",

@@ -2,8 +2,9 @@
 
 What a parser reads as the inside of a tag or comment must never become a tag, otherwise a harmless text could
 have a harmful translation. So this follows the tokenizer of the HTML standard (section 13.2.5), and does not
-assume well-formed documents. For any input, `"".join(token.raw for token in tokens(text)) == text`. Tags and
-comments that never end are text.
+assume well-formed documents. For any input, `"".join(token.raw for token in tokens(text)) == text`.
+
+What never ends is text, except a comment of HTML, in which browsers show nothing.
 """
 
 import re
@@ -138,12 +139,14 @@ def _inner(text: str, position: int, name: str) -> Token | None:
 
 
 def _other(text: str, opening: re.Match[str], kind: Kind) -> Token | None:
-    """Return a comment, declaration or instruction, or None if it never ends."""
+    """Return a comment, declaration or instruction, or None if it never ends and so is text."""
     declaration, start = opening["other"], opening.end()
     whole = _WHOLE.get((kind, declaration))
     end = whole.match(text, start) if whole else None
     if end is None and whole is not _DOCTYPE:
         end = _ENDS[kind].get(declaration, _END).search(text, start)
+    if end is None and (kind, declaration) == ("html", "!--"):
+        return Token(text[opening.start() :], "verbatim")
     return None if end is None else Token(text[opening.start() : end.end()], "verbatim")
 
 

@@ -141,3 +141,9 @@ def test_xml_stays_well_formed_with_the_same_elements(text: str) -> None:
         (one.tag, one.attrib) for one in after.iter()
     ]
     assert "".join(before.itertext()) == "".join(after.itertext())
+
+
+def test_a_comment_of_html_that_never_ends_is_preserved() -> None:
+    html = "<p>Haus</p><!--[if mso]><p>Katze</p> -- <b translate='no'>"
+    assert [one.raw for one in tokens(html, "html") if one.kind == "verbatim"] == [html[11:]]
+    assert [one.text for one in take_apart(html, "html").sentences] == ["Haus"]
