@@ -12,21 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from service.text.markup.undivided import FOREIGN, TAIL, closes_itself, end_of_content, is_undivided
+
 Kind = Literal["html", "xml"]
 
-# Possessive quantifiers: each character is read once. A quote only counts after `=`; if it is never closed,
-# the whole tag fails, because no `>` follows `\Z`.
-_TAIL = r"""
-    (?P<attributes>(?:
-        [ \t\n\f\r/]++
-      | (?: =[^ \t\n\f\r/>=]*+ | [^ \t\n\f\r/>=]++ )
-        (?: [ \t\n\f\r]*+ = [ \t\n\f\r]*+
-            (?: "[^"]*+(?:"|\Z) | '[^']*+(?:'|\Z) | [^ \t\n\f\r>"'][^ \t\n\f\r>]*+ )?+ )?+
-    )*+)>
-"""
 _NAMES = {"html": r"[A-Za-z][^ \t\n\f\r/>]*+", "xml": r"[A-Za-z_:\u0080-\U0010ffff][^ \t\n\r/><]*+"}
 _TAGS = {
-    kind: re.compile(f"<(?P<slash>/?)(?P<name>{name}){_TAIL}", re.VERBOSE)
+    kind: re.compile(f"<(?P<slash>/?)(?P<name>{name})(?P<attributes>{TAIL})>", re.VERBOSE)
     for kind, name in _NAMES.items()
 }
 _BEGINS = {
@@ -66,23 +58,6 @@ first `>`, but what follows is text, and so may be kept with it."""
 VOID = frozenset(
     "area base br col embed hr img input link meta source track wbr".split()  # noqa: SIM905
 )
-_ONLY_TEXT = frozenset(
-    "script style textarea title xmp iframe noembed noframes".split()  # noqa: SIM905
-)
-"""HTML elements in which only their own end tag is a tag."""
-_OTHER_RULES = frozenset("svg math noscript select frameset".split())  # noqa: SIM905
-"""HTML elements whose content a browser may parse by other rules."""
-_END_TAGS = {
-    name: re.compile(rf"</{name}(?=[ \t\n\f\r/>])", re.IGNORECASE)
-    for name in _ONLY_TEXT | _OTHER_RULES
-}
-_ATTRIBUTES = """(?:[^<>"']++|"[^"<>]*+"|'[^'<>]*+')*+"""
-_TEXT_ONLY = "|".join(rf"<{name}\b{_ATTRIBUTES}>[^<]*+</{name}\s*+>" for name in sorted(_ONLY_TEXT))
-_UNSURE = "|".join(sorted(_ONLY_TEXT | _OTHER_RULES | {"plaintext"}))
-_SIMPLE = re.compile(
-    rf"(?:[^<]++|{_TEXT_ONLY}|</?(?!(?:{_UNSURE})\b)[A-Za-z]{_ATTRIBUTES}>)*+", re.IGNORECASE
-)
-"""Content that is the same by all of these rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,22 +95,15 @@ def tokens(text: str, kind: Kind) -> Iterator[Token]:
 def _inner(text: str, position: int, name: str) -> Token | None:
     """Return the content of an HTML element that must not be split, or None for other elements.
 
-    If the end of the element is uncertain, this is the rest of the text.
+    If its end is uncertain, this is the rest of the text.
     """
-    if name == "plaintext":
-        return Token(text[position:], "verbatim") if position < len(text) else None
-    if name not in _END_TAGS:
+    if not is_undivided(name) or position == len(text):
         return None
-    end = _END_TAGS[name].search(text, position)
-    content = text[position : end.start()] if end else text[position:]
-    is_unambiguous = _SIMPLE.fullmatch(content) if name in _OTHER_RULES else "<!--" not in content
-    if end is None or not (is_unambiguous or (name in _ONLY_TEXT and name != "script")):
-        content = text[position:]
-    elif name in ("select", "frameset"):
+    end = end_of_content(text, position, name)
+    if end == position or (end is not None and name in ("select", "frameset")):
         return None
-    if not content:
-        return None
-    return Token(content, "text" if name == "title" and end else "verbatim")
+    is_text = name == "title" and end is not None
+    return Token(text[position:end], "text" if is_text else "verbatim")
 
 
 def _other(text: str, opening: re.Match[str], kind: Kind) -> Token | None:
@@ -158,5 +126,8 @@ def _tag(text: str, start: int, kind: Kind) -> Token | None:
     name = match["name"].lower() if kind == "html" else match["name"]
     if match["slash"]:
         return Token(match[0], "close", name)
-    is_void = match["attributes"].endswith("/") or (kind == "html" and name in VOID)
+    if kind == "html" and name in FOREIGN:
+        is_void = closes_itself(match[0])
+    else:
+        is_void = match["attributes"].endswith("/") or (kind == "html" and name in VOID)
     return Token(match[0], "void" if is_void else "open", name, match["attributes"])

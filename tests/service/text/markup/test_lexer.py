@@ -63,6 +63,10 @@ MOVED = [
     ("<math><xmp><!--</xmp></math>", "<!--->"),
     ('<svg><style><b title="</style></svg>', '<!">'),
     ("<script><!--<script></script>", "<!x</script>"),
+    ("<script><!--<script>--!></script>", "<!x</script>"),
+    ("<svg><svg></svg><style><!--</style></svg>", "<!-->"),
+    ("<svg x=a/><style><!--</style></svg>", "<!-->"),
+    ("<noscript><!-- </noscript> -->", "<!x>"),
     ("<noscript>", "<!</noscript>"),
     ("<noscript>", "<wbr title='</noscript>'>"),
     ("<noscript><!--</noscript>-->", "<!x>"),
@@ -80,7 +84,20 @@ def test_ambiguous_markup_is_not_moved(start: str, mark: str) -> None:
 
 @pytest.mark.parametrize(
     "inner",
-    ["<svg><title>Ein Bild</title><path d='m 0'/></svg>", "<select><option>Ja</option></select>"],
+    [
+        "<svg><title>Ein Bild</title><path d='m 0'/></svg>",
+        "<svg viewBox='0 0 5 5'><!--! Icon von <b> --><path d='M1 2'/></svg>",
+        "<svg><svg x='1'><g/></svg><svg y='a>b'/><?x y?><title>a < b</title></svg>",
+        "<svg><style type='text/css'><![CDATA[ .a{fill:red} ]]></style><metadata></metadata></svg>",
+        "<math><!-- x --><mi title='</math>'>x</mi></math>",
+        "<script><!-- var x=1; //--></script>",
+        "<script>\n<!--//--><![CDATA[//><!--\na();\n//--><!]]>\n</script>",
+        "<script>var s='<!--', t='<scripts>';</script>",
+        "<script><!-- <script>a()</script> --></script>",
+        "<noscript><!-- x --><img src='a'></noscript>",
+        "<select><!-- x --><option>Ja</option></select>",
+        "<select><option>Ja</option></select>",
+    ],
 )
 def test_pages_with_images_and_lists_are_translated(inner: str) -> None:
     document = take_apart(f"<p>{inner} Der Hund schläft.</p>", "html", "sentences")
