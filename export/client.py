@@ -57,12 +57,18 @@ class Language(BaseModel):
     targets: list[str]
 
 
+class Sentence(BaseModel):
+    """What `details` say about a sentence."""
+
+    finish: str
+
+
 class Translations(BaseModel):
     """The answer of `/translate` for a list."""
 
     translatedText: list[str]
     alternatives: list[list[str]] | None = None
-    details: list[list[dict[str, Any]]] | None = None
+    details: list[list[Sentence]] | None = None
 
 
 def languages(url: str) -> list[Language]:
@@ -83,9 +89,11 @@ def translations(url: str, body: dict[str, Any]) -> Translations:
     """
     address = f"{url}/translate"
     answer = as_expected(TypeAdapter(Translations), address, fetch(address, body))
-    for values in (answer.translatedText, answer.alternatives, answer.details):
+    if body.get("return_scores") and answer.details is None:
+        raise ServiceError(f"{address}: not an answer of Attendant: there are no details")
+    for values in (answer.translatedText, answer.alternatives or None, answer.details):
         if values is not None and len(values) != len(body["q"]):
-            raise ServiceError(f"{address}: {len(body['q'])} texts have {len(values)} translations")
+            raise ServiceError(f"{address}: {len(values)} answers for {len(body['q'])} texts")
     return answer
 
 
@@ -124,12 +132,9 @@ def translate_lines(
     def translate(chunk: list[str]) -> list[Translation]:
         answer = translations(url, {**request, "q": chunk, "return_scores": True})
         alternatives = answer.alternatives or [[] for _ in chunk]
-        details = answer.details or [[] for _ in chunk]
-        columns = zip(answer.translatedText, alternatives, details, strict=True)
+        columns = zip(answer.translatedText, alternatives, answer.details or (), strict=True)
         return [
-            Translation(
-                (text, *alternative_texts), tuple(sentence["finish"] for sentence in details)
-            )
+            Translation((text, *alternative_texts), tuple(sentence.finish for sentence in details))
             for text, alternative_texts, details in columns
         ]
 

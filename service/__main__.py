@@ -22,10 +22,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from service import process  # late, as it takes most of a second
-    except (
-        ValueError
-    ) as error:  # if OpenTelemetry is installed, FastAPI has it read OTEL_PROPAGATORS
-        sys.exit(str(error))
+    except (ValueError, StopIteration) as error:
+        # if OpenTelemetry is installed, FastAPI has it read some of its variables
+        sys.exit(
+            str(error)
+            or "a variable of OpenTelemetry (OTEL_...) names something that is not installed"
+        )
     try:
         return process.main(sys.argv[1:] if arguments is None else arguments)
     finally:

@@ -54,7 +54,7 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
     Raises:
         KeysError: the file of API keys is invalid.
         ThreadError: the threads could not be started.
-        TracingError: tracing is on, but its packages are not installed.
+        TracingError: tracing is on, but its packages are missing or its variables invalid.
     """
     metrics = Metrics()
     store = ModelStore(settings, metrics, settings.drain_seconds)

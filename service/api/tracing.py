@@ -61,10 +61,10 @@ def install(app: FastAPI, provider: "TracerProvider | None" = None) -> None:
         provider = of_process if isinstance(of_process, TracerProvider) else None
     if provider is None:
         # not set for the whole process: other libraries would then record spans of their own
-        resource = Resource.create({"service.name": "attendant"})
-        provider = TracerProvider(resource=resource, shutdown_on_exit=False)
         logging.getLogger("opentelemetry.util.re").addFilter(_without_secret)
         try:
+            resource = Resource.create({"service.name": "attendant"})
+            provider = TracerProvider(resource=resource, shutdown_on_exit=False)
             provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
         except ValueError as error:
             raise TracingError(

@@ -20,9 +20,9 @@ _OPEN, _CLOSE = "(\\[\"'„“‚‘«»‹›「『（【《〈¿¡", ")\\]}\"'
 _BREAKS = r"\n\r\v\f\x1c-\x1f\x85\u2028\u2029"  # of lines, and separators of records and fields
 _BLANK, _LINE_BREAK = rf"[^\S{_BREAKS}]", f"[{_BREAKS}]"
 _LINE_BREAKS = re.compile(
-    f"({_LINE_BREAK}{_LINE_BREAK}*)"
+    f"{_LINE_BREAK}{_LINE_BREAK}*"
 )  # begins with a set, which `re` finds fast
-_BLANK_LINES = re.compile(rf"((?>\r\n|\n|\r){_BLANK}*+(?>\r\n|\n|\r)\s*+)")
+_BLANK_LINES = re.compile(rf"(?>\r\n|\n|\r){_BLANK}*+(?>\r\n|\n|\r)\s*+")
 _DOTS = frozenset(".۔")
 # "- ", "* ", "1. ", "(2) ", "a) " at the beginning of a line
 _MARKER = regex.compile(

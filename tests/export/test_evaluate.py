@@ -173,7 +173,7 @@ def test_an_answer_that_is_not_json_is_an_error(
         ([b"null"], "translate: not an answer of Attendant: the whole: "),
         ([b'{"translatedText": [1]}'], "translate: not an answer of Attendant: translatedText.0: "),
         ([b'{"translatedText": "abc"}'], "translate: not an answer of Attendant: translatedText: "),
-        ([b'{"translatedText": ["a"]}'], "translate: 3 texts have 1 translations"),
+        ([b'{"translatedText": ["a"]}'], "translate: 1 answers for 3 texts"),
     ],
 )
 def test_an_answer_of_another_shape_is_an_error(

@@ -34,7 +34,7 @@ _BETWEEN = regex.compile(
     regex.VERBOSE,
 )
 _BETWEEN_ITEMS = regex.compile(
-    r"(?<=[^\s,;])[,;](?:(?!\d)|(?<!\d.))(?=[^\s,;])(?![\p{Pe}\p{Pf}\"'](?!\w))"  # not “a,” “b,”
+    r"(?<=[^\s,;])[,;](?:(?!\d)|(?<!\d.))(?=[^\s,;])(?![\p{Pe}\p{Pf}\p{Pi}\"'](?:\s|\Z))"  # not “a,” “b,”
 )
 MIN_ITEMS = 3
 """Minimum items of a list with commas or semicolons without spaces: red,green,blue."""

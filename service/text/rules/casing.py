@@ -29,12 +29,12 @@ _KEPT = re.compile(
     \d[ \u00a0]?[^\W\d_]{1,2}(?:/[^\W\d_]{1,2})?(?!\w)  # 80 km/h
   | (?<![\w.=])\w{2,}+(?:[.=][^\W\d]\w*+)+             # main.c, key=value, but not z.b.
   | (?<!\w)[^\W_]*+_\w*+                               # my_file
-  | (?<![^\s(])/[\w-]++                                # /tmp, but not und/oder
+  | (?<![^\s(])/[\w-]++(?:\.\w++)*+                   # /x.txt, but not und/oder
     """,
     re.VERBOSE,
 )
 _NOT_OF_CODE = re.compile(r"[^\w./:=$%@#&+]")
-_OF_WORDS = re.compile(r"(?<![\w.])[^\W\d_]{3}")  # .txt is none
+_OF_WORDS = re.compile(r"(?<![\w./])[^\W\d_]{3}|[^\W\d_]:|:[^\W\d_]")  # /x.txt has none
 _CASELESS = regex.compile(r"(?V1)[\p{Lo}--\p{Latin}]")  # Latin has ª and º
 
 

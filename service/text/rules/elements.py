@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import groupby
 
 from service.text.rules.rule import Rule
 from service.text.run import Place, Run, Tag
@@ -14,6 +15,7 @@ _LONGEST_UNIT = 3
 _OF_FOOTNOTES = "0123456789[](),*† "
 _OPENING, _CLOSING = "([{", ",.;:!?…)]}"
 _SPACE_AFTER = re.compile(r"[ ]|\s+")
+_LINE_BREAKS = "\n\r\v\f\x85\u2028\u2029"
 _BEGINS_WORD = re.compile(rf"[{re.escape(_CLOSING)}]\w")
 """A mark that does not close anything: .NET, .05."""
 _CLOSES = re.compile(rf"[{re.escape(_CLOSING)}](?!\w)")
@@ -122,34 +124,37 @@ def _with_its_spaces(run: Run) -> Run:
     If no words precede it on its line, the line breaks behind it are moved, so that it stays there in any
     splitting.
     """
-    places: list[Place] = []
-    tags = list(run.tags)
-    edges = [0, *(tag.at for tag in tags), len(run.text) + 1]
-    free_from, begins_line = 0, True
-    for index, tag in enumerate(tags):
-        between = run.text[edges[index] : tag.at].rstrip(" \t\u00a0")
-        begins_line = between[-1:].isspace() if between else begins_line
-        if tag.kind != "void" or tag.at < free_from:
-            continue
-        before, after = run.text[max(0, tag.at - 1) : tag.at], run.text[tag.at : tag.at + 1]
-        # of the tags at a place
-        is_first, is_last = index == 0 or edges[index] < tag.at, tag.at < edges[index + 2]
+    text, tags, places = run.text, list(run.tags), list[Place]()
+    position, free_from, begins_line = 0, 0, True
+    groups = [
+        (at, list(group)) for at, group in groupby(range(len(tags)), lambda one: tags[one].at)
+    ]
+    ends = [*(at for at, _ in groups[1:]), len(text)]
+    for (at, group), end in zip(groups, ends, strict=False):
+        between, position = text[position:at].rstrip(" \t\u00a0"), at
+        begins_line = between[-1] in _LINE_BREAKS if between else begins_line
+        before, after = text[max(0, at - 1) : at], text[at : at + 1]
         is_before_break = after.isspace() and after != " "
-        takes_before = (
-            (is_before_break and not begins_line)
-            or (after == " " and not is_last)
-            or _CLOSES.match(run.text, tag.at) is not None
-        )
-        if before == " " and is_first and free_from < tag.at and takes_before:
-            places.append((tag.at - 1, tag.at, ""))
-            tags[index] = replace(tag, raw=f" {tag.raw}")
-            free_from = tag.at + 1
-        elif (
-            before.isspace()
-            and (not is_before_break or (begins_line and is_last))
-            and (spaces := _SPACE_AFTER.match(run.text, tag.at))  # not before, as there may be many
-        ):
-            places.append((*spaces.span(), ""))
-            tags[index] = replace(tag, raw=f"{tag.raw}{spaces[0]}")
-            free_from = spaces.end()
+        for index in group:
+            if tags[index].kind != "void" or at < free_from:
+                continue
+            is_first, is_last = index == group[0], index == group[-1]
+            takes_before = (
+                (is_before_break and not begins_line)
+                or (after == " " and not is_last)
+                or _CLOSES.match(text, at) is not None
+            )
+            if before == " " and is_first and free_from < at and takes_before:
+                places.append((at - 1, at, ""))
+                tags[index] = replace(tags[index], raw=f" {tags[index].raw}")
+                free_from = at + 1
+            elif (
+                before.isspace()
+                # in plain text, a line break may end a sentence
+                and (not is_before_break or run.format != "text" or (begins_line and is_last))
+                and (spaces := _SPACE_AFTER.match(text, at, end))
+            ):
+                places.append((*spaces.span(), ""))
+                tags[index] = replace(tags[index], raw=f"{tags[index].raw}{spaces[0]}")
+                free_from = spaces.end()
     return replace(run, tags=tags).edited(places)

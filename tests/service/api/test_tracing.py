@@ -153,9 +153,12 @@ def test_a_collector_that_does_not_answer_does_not_hold_up_the_end(
     answers.set()
 
 
-def test_an_invalid_variable_of_opentelemetry_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "-1")
-    with pytest.raises(tracing.TracingError, match=r"\(OTEL_\.\.\.\) are invalid: max_queue_size"):
+@pytest.mark.parametrize("name", ["OTEL_BSP_MAX_QUEUE_SIZE", "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT"])
+def test_an_invalid_variable_of_opentelemetry_is_told(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "-1")
+    with pytest.raises(tracing.TracingError, match=r"\(OTEL_\.\.\.\) are invalid: .+"):
         tracing.install(FastAPI())
 
 

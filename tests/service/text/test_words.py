@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from service.text.words import without_empty_words, word_spans, words_of
+from service.text.words import Alignment, without_empty_words, word_spans, words_of
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,17 @@ def test_a_word_without_text_is_part_of_its_neighbour(
     assert shown[1] == [word for word in targets if word.strip()]
     assert shown[2].shape == (len(shown[1]), len(shown[0]))
     assert shown[2].tolist() == [pytest.approx(row) for row in expected]
+
+
+@pytest.mark.parametrize(
+    ("attention", "found"),
+    [([0.2, 0.15, 0.3], 1), ([0.2, 0.1, 0.3], 2), ([0.0, 0.0, 0.0], None), ([0.3, 0.2, 0.2], 1)],
+)
+def test_the_closest_word_is_a_preferred_one_if_it_attends_enough(
+    attention: list[float], found: int | None
+) -> None:
+    """Of four source words, an even share is a quarter, and half of that is enough."""
+    weights = np.array([[share, 1 - share, 0, 0] for share in attention], np.float32)
+    spans = [(place, place + 1) for place in range(4)]
+    alignment = Alignment("abcd", "xyz", spans, spans[:3], weights)
+    assert alignment.closest(range(1), 0, 3, np.array([False, True, False])) == found

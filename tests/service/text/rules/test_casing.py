@@ -51,6 +51,8 @@ def test_case_is_normalised_for_the_model_and_restored(
         ("chyba:{0} tu dnes {1}: a={2} stran/{3}", "Chyba:{0} Tu Dnes {1}: a={2} Stran/{3}"),
         ("vítejte.{0} a konec:", "Vítejte.{0} A Konec:"),
         ("chybí %s/%s.txt a {0}jméno", "Chybí %s/%s.txt A {0}Jméno"),
+        ("od:{0} do:{1} na konci", "Od:{0} Do:{1} Na Konci"),
+        ("viz {0}/help.txt.gz a /help.txt", "Viz {0}/help.txt.gz A /help.txt"),
         ("%s_%s chybí tu dnes", "%s_%s Chybí Tu Dnes"),
         ("{0} chybí: {1}-datum, „{2}“jako", "{0} Chybí: {1}-Datum, „{2}“Jako"),
     ],

@@ -145,6 +145,29 @@ def test_an_image_on_an_indented_line_of_its_own_stays_there() -> None:
     assert written == "<p>\n    This is <img>\n    a big dog.\n</p>"
 
 
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p>Dom <img> <img>\nKočka</p>", "<p>House <img> <img>\nCat</p>"),
+        ("<p>Dom <a href='x'><img></a>\nKočka</p>", "<p>House <a href='x'><img>\n</a>Cat</p>"),
+    ],
+)
+def test_images_at_the_end_of_a_line_of_html_are_not_joined_to_the_next_word(
+    html: str, expected: str
+) -> None:
+    document = take_apart(html, "html", "sentences")
+    [sentence] = document.sentences
+    alignment = aligned(sentence.text, "House Cat", [0, 1])
+    assert assembled(document, ["House Cat"], [alignment]) == expected
+
+
+def test_spaces_between_two_tags_are_not_those_behind_the_first() -> None:
+    html = "<p>\n    <img>\n    <img> pes</p>"
+    document = take_apart(html, "html", "sentences")
+    alignment = aligned("pes", "dog", [0])
+    assert assembled(document, ["dog"], [alignment]) == html.replace("pes", "dog")
+
+
 def test_the_line_break_behind_an_image_in_a_link_stays_behind_the_link() -> None:
     text = "<a href='1'><img></a>\n<a href='2'><img></a>\nAno"
     alignment = aligned("Ano", "Yes", [0])
