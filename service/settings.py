@@ -21,11 +21,12 @@ MIN_CONNECTIONS = 4
 _BY_KUBERNETES = re.compile(f"{PREFIX}(SERVICE|PORT_[0-9])")
 """Variables that Kubernetes sets in every container if a Service is called attendant."""
 _ORIGIN = re.compile(
+    r"(?!https://\S*:443\Z|http://\S*:80\Z)"
     r"[a-z][a-z0-9+.-]*://"
     r"([a-z0-9_.-]+|\[[0-9a-f:.]+\])"  # a name, or an IPv4 or IPv6 address
     r"(:[0-9]{1,5})?"
 )
-"""An origin as browsers send it: in lower case, without a path or a trailing slash."""
+"""An origin as browsers send it: in lower case, without the default port, a path or a trailing slash."""
 
 NONE = "none"
 
@@ -47,7 +48,8 @@ def _check_origins(origins: tuple[str, ...]) -> tuple[str, ...]:
     for origin in origins:
         if origin != "*" and not _ORIGIN.fullmatch(origin):
             raise ValueError(
-                f"{origin!r} is not an origin: use https://host, https://host:port, * or {NONE} alone"
+                f"{origin!r} is not an origin: use https://host, https://host:port if that is not the "
+                f"default port, * or {NONE} alone"
             )
     return origins
 

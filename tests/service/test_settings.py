@@ -130,6 +130,8 @@ def test_origins_must_have_the_form_that_browsers_send(monkeypatch: pytest.Monke
         "null",
         "https://",
         "https://a.example:",
+        "https://a.example:443",
+        "http://a.example:80",
     ):
         monkeypatch.setenv("ATTENDANT_CORS_ORIGINS", f"https://b.example,{wrong}")
         with pytest.raises(ValidationError, match=re.escape(f"{wrong!r} is not an origin")):
