@@ -15,7 +15,7 @@ from starlette.responses import Response
 from service.api import client_state
 from service.api.access import Gate
 from service.api.client_state import ClientState
-from service.errors import ClientLeftError, NotReadyError, TextTooLongError
+from service.errors import ClientLeftError, NotReadyError
 from service.metrics import Metrics
 from service.models.model_set import ModelSet
 from service.models.model_store import ModelStore
@@ -89,9 +89,9 @@ def all_translated(translations: list[Translation]) -> list[Translation]:
         TextTooLongError: a text was not translated.
     """
     for number, translation in enumerate(translations):
-        if translation.error:
+        if error := translation.error:
             reason = translation.problem.removeprefix(PREFIX)
-            raise TextTooLongError(f"{PREFIX}text {number}: {reason}")
+            raise type(error)(f"{PREFIX}text {number}: {reason}")
     return translations
 
 

@@ -12,6 +12,8 @@ from service.text.run import Place, Run, Tag
 _RAISED = re.compile(r"<(?:sub|sup)\b", re.IGNORECASE)
 _LONGEST_UNIT = 3
 """Maximum letters of a unit; after a longer word, a superscript number is a footnote's."""
+_WORD, _FEWEST_WORDS = re.compile(r"[^\W\d_]{3,}+"), 3
+"""Words, and the least number of them that directly behind another word are no part of it."""
 _OF_FOOTNOTES = "0123456789[](),*† "
 _OPENING, _CLOSING = "([{", ",.;:!?…)]}"
 _SPACE_AFTER = re.compile(r"[ ]|\s+")
@@ -93,7 +95,7 @@ def _whole(run: Run) -> Run:
     free_from = 0
     for index, last in _raised(run):
         start, end = run.tags[index].at, run.tags[last].at
-        if start < free_from:
+        if start < free_from or _is_prose(run.text, start, end):
             continue
         while start > free_from and run.text[start - 1].isalnum():
             start -= 1
@@ -102,6 +104,13 @@ def _whole(run: Run) -> Run:
         stretches.append((start, end))
         free_from = end
     return run.protecting(stretches)
+
+
+def _is_prose(text: str, start: int, end: int) -> bool:
+    """Check whether a raised or lowered stretch has words of its own, such as captions in small print."""
+    is_beside_word = text[max(0, start - 1) : start].isalnum()
+    words = _WORD.findall(text, start, end)
+    return len(words) >= (_FEWEST_WORDS if is_beside_word else 1)
 
 
 def _raised(run: Run) -> Iterator[tuple[int, int]]:

@@ -196,6 +196,14 @@ def test_a_text_of_a_list_that_is_too_long_is_named(client: TestClient) -> None:
     assert answer.json()["message"].startswith(expected)
 
 
+def test_a_text_of_a_list_that_is_too_deep_has_its_own_code(client: TestClient) -> None:
+    fields = {"target_lang": "EN", "source_lang": "DE", "tag_handling": "html"}
+    deep = "<b>" * 150 + "Hund" + "</b>" * 150
+    for texts in ([deep], ["Hund", deep]):
+        answer = client.post("/v2/translate", json={"text": texts, **fields})
+        assert (answer.status_code, answer.json()["detail"]) == (400, "text_too_deep")
+
+
 def test_too_many_characters_get_413(client: TestClient) -> None:
     answer = client.post("/v2/translate", json={"text": ["a" * 2001], "target_lang": "EN"})
     assert answer.status_code == 413

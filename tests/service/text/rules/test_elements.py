@@ -58,6 +58,22 @@ def test_a_word_with_a_superscript_is_kept_whole() -> None:
 
 
 @pytest.mark.parametrize(
+    "html",
+    [
+        "<p>Dom.</p><sub>Dokument je z května.</sub>",
+        "<p><sub><sup>S láskou</sup></sub></p>",
+        "<p>Pes <sup>(viz poznámka)</sup> je velký</p>",
+        "<p>Pes.<sup>1 Viz kniha od Anny</sup></p>",
+    ],
+)
+def test_sentences_in_superscripts_and_subscripts_are_translated(html: str) -> None:
+    document = take_apart(html, "html", "sentences")
+    assert not any(one.stand_ins for one in document.sentences)
+    assert "".join(one.text for one in document.sentences).count(" ") >= 1
+    assert unchanged(document) == html
+
+
+@pytest.mark.parametrize(
     ("text", "form", "translation", "links", "written"),
     [
         ("Dzięki 😊 ale nie.", "text", "Thanks, but no.", [0, 1, 1, 2, 3], "Thanks 😊, but no."),
