@@ -156,13 +156,13 @@ def with_branches(segment: Run) -> Arguments:
 def cut(segment: Run, arguments: Arguments, scope: Scope) -> list[str | Branch] | None:
     """Return the parts of a segment with these arguments, or None if no branches are to be translated.
 
-    If possible, these are the branches of the first argument, each with the words around it. Otherwise, an
+    If possible, these are the branches of one argument, each with the words around it. Otherwise, an
     argument with words on one side only is separated from them, and one between words is preserved.
     """
     if not arguments or scope.depth >= MAX_NESTING:
         return None
     letters = _letters_span(segment)
-    if letters and (pieces := _around_first(segment, arguments, scope)):
+    if letters and (pieces := _around_one(segment, arguments, scope)):
         return pieces
     return _at_edges(segment, arguments, letters, scope)
 
@@ -209,9 +209,12 @@ def _at_edges(
     return [*pieces, Branch(gaps[-1], inner)]
 
 
-def _around_first(segment: Run, arguments: Arguments, scope: Scope) -> list[str | Branch] | None:
-    """Return the first argument with the rest of the segment in its branches, or None if it must not move."""
-    part, argument = arguments[0]
+def _around_one(segment: Run, arguments: Arguments, scope: Scope) -> list[str | Branch] | None:
+    """Return an argument with the rest of the segment in its branches, or None if it must not move.
+
+    It is the first select, or else the first plural: in a select within a plural, `#` is no number.
+    """
+    part, argument = min(arguments, key=lambda one: one[1].is_plural)
     tags_before, inner_tags, tags_after = outermost(segment.tags, len(segment.text))
     core = replace(segment, tags=inner_tags)
     before = core.written_between(0, part.begin)
@@ -219,7 +222,8 @@ def _around_first(segment: Run, arguments: Arguments, scope: Scope) -> list[str 
     length = len(before) + len(core.raw(part)) + len(after)
     copied = sum(len(before) + len(branch) + len(after) for branch in argument.branches)
     growth = scope.growth * length / copied - 1
-    if growth < 0 or not _may_move(core, part) or (argument.is_plural and _has_number(core)):
+    changes_number = (argument.is_plural or scope.is_plural) and _has_number(core)
+    if growth < 0 or changes_number or not _may_move(core, part):
         return None
     inner_texts = [*argument.branches, "{}"]  # the braces are those of the argument itself
     if not all(_are_read_alike([before, text, after]) for text in inner_texts):
@@ -241,7 +245,7 @@ def _may_move(segment: Run, argument: Protected) -> bool:
 
 
 def _has_number(segment: Run) -> bool:
-    """Check whether there is a `#` in a segment, except in plurals: it would become a plural's number."""
+    """Check whether there is a `#` in a segment, except in plurals."""
     raws = [segment.raw(part) for part in segment.protected]
     texts = [segment.text, *raws, *(tag.raw for tag in segment.tags)]
     return any("#" in text and not _is_plural(text) for text in texts)

@@ -42,7 +42,7 @@ class _Reader:
                 written += self.quoted()
             elif sign == "{":
                 self.rest = self.rest[1:]
-                written += self.argument(number)
+                written += self.argument()
             elif sign == "}":
                 raise NotAMessageError(self.rest)
             else:
@@ -63,8 +63,11 @@ class _Reader:
                 written, self.rest = written + self.rest[0], self.rest[1:]
         return written
 
-    def argument(self, number: int | None) -> str:
-        """Read an argument after its brace, up to and including the closing one."""
+    def argument(self) -> str:
+        """Read an argument after its brace, up to and including the closing one.
+
+        Only directly in a plural's branch, `#` is a number.
+        """
         name = self.word()
         value = self.values.get(name)
         if value is None:
@@ -81,7 +84,7 @@ class _Reader:
         while not self.took("}"):
             selector = ("=" if self.took("=") else "") + self.word()
             self.take("{")
-            counted = int(value) - offset if kind == "plural" else number
+            counted = int(value) - offset if kind == "plural" else None
             branches[selector] = self.message(counted, is_inner=True)
             self.take("}")
         wanted = [str(value)]

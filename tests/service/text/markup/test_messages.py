@@ -58,6 +58,11 @@ def bracketed(text: str) -> str:
             "{g, select, a {I see {n, plural, one {# cat} other {# cats}} here} other {no}}",
             "{g, select, a {{n, plural, one {⟨I see # cat here⟩} other {⟨I see # cats here⟩}}} other {⟨no⟩}}",
         ),
+        (  # in a select within a plural, `#` is no number
+            f"I gave {FILES} to {{g, select, a {{her}} other {{him}}}}.",
+            "{g, select, a {{n, plural, one {⟨I gave # file to her.⟩} other {⟨I gave # files to her.⟩}}}"
+            " other {{n, plural, one {⟨I gave # file to him.⟩} other {⟨I gave # files to him.⟩}}}}",
+        ),
         (
             f"You have {FILES} and {{m, plural, one {{#}} other {{#}}}} left",
             "{n, plural, one {⟨You have # file and {m, plural, one {#} other {#}} left⟩}"
@@ -106,8 +111,8 @@ def test_words_around_an_argument_move_into_its_branches(text: str, parts: str) 
     [
         (f"Issue #5 has {FILES} now.", f"⟨Issue #5 has {FILES} now.⟩"),  # # would be a number
         (
-            f"See {FILES} in {{g, select, a {{#}} other {{b}}}} now",
-            f"⟨See {FILES} in {{g, select, a {{#}} other {{b}}}} now⟩",
+            "{n, plural, one {# file of {g, select, a {her} other {his}} dog} other {}}",
+            "{n, plural, one {⟨# file of {g, select, a {her} other {his}} dog⟩} other {}}",
         ),
         (f"I see [{FILES}](/a#b) now.", f"⟨I see [{FILES}](/a#b) now.⟩"),
         ("See {g, select, other {a '{x}'}}'s b", "⟨See {g, select, other {a '{x}'}}'s b⟩"),
@@ -142,6 +147,13 @@ def test_of_two_plurals_the_number_of_the_first_does_not_move_into_the_second() 
         f" other {{⟨I put # files in {second} here⟩}}}}"
     )
     assert all(one.problem for one in read(f"I put {FILES} in {second} here").sentences)
+
+
+def test_a_number_sign_in_a_select_stays_one() -> None:
+    assert bracketed(f"See {FILES} in {{g, select, a {{#}} other {{b}}}} now") == (
+        f"{{g, select, a {{⟨See {FILES} in # now⟩}} other "
+        "{{n, plural, one {⟨See # file in b now⟩} other {⟨See # files in b now⟩}}}}"
+    )
 
 
 def test_a_problem_is_told_without_enough_stand_ins_too() -> None:
