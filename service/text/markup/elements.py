@@ -14,7 +14,7 @@ from service.text.markup.cells import cut_at_gaps
 from service.text.markup.lexer import Kind, Token, tokens
 from service.text.markup.run_builder import RunBuilder
 from service.text.rules.notation import MAY_HAVE_AMOUNT
-from service.text.run import Format, Run, Tag, TagKind
+from service.text.run import PROTECTED, Format, Run, Tag, TagKind
 from service.text.segmenter import has_letter
 from service.text.words import TOUCHING, code_between
 
@@ -208,7 +208,8 @@ class _Parser:
     def _block(self, first: int, end: int) -> None:
         """End the run before tokens that belong to no run: a block's tag, or a whole preserved element."""
         run = self.builder.run(self.format)
-        if has_letter(run.text):
+        has_message = not self.is_escaped and PROTECTED in run.text  # whose branches may have words
+        if has_letter(run.text) or has_message:
             self.pieces += chain.from_iterable(map(cut_at_gaps, _cut_between_elements(run)))
         elif MAY_HAVE_AMOUNT.search(run.text):
             self.pieces.append(self._without_words(run.text, first))

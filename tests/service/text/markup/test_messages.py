@@ -85,6 +85,11 @@ def bracketed(text: str) -> str:
             f"| a | See {FILES} |\n|---|---|\n| b | c |",
             "| ⟨a⟩ | {n, plural, one {⟨See # file⟩} other {⟨See # files⟩}} |\n|---|---|\n| ⟨b⟩ | ⟨c⟩ |",
         ),
+        (
+            f"<ul><li>{FILES}</li><li><b>{FILES}</b></li></ul>",
+            "<ul><li>{n, plural, one {⟨# file⟩} other {⟨# files⟩}}</li>"
+            "<li><b>{n, plural, one {⟨# file⟩} other {⟨# files⟩}}</b></li></ul>",
+        ),
         (f"Hi!\n({FILES})", "⟨Hi!⟩\n({n, plural, one {⟨# file⟩} other {⟨# files⟩}})"),
         (f"{FILES}}}", "{n, plural, one {⟨# file⟩} other {⟨# files⟩}}}"),
         (f"1. }} {{{FILES} {{", "1. } {{n, plural, one {⟨# file⟩} other {⟨# files⟩}} {"),
