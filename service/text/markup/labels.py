@@ -33,6 +33,9 @@ _BETWEEN = regex.compile(
     """,
     regex.VERBOSE,
 )
+_GREATER = re.compile(r"(?<=[^\W\d_]{2})[ \u00a0]++>[ \u00a0]++(?=[^\W\d_]{2})")
+MIN_GREATER = 3
+"""Minimum labels between such signs, which compare two values more often: Home > Shoes > Boots."""
 _BETWEEN_ITEMS = regex.compile(
     r"(?<=[^\s,;])[,;](?:(?!\d)|(?<!\d.))(?=[^\s,;])(?![\p{Pe}\p{Pf}\p{Pi}\"'](?:\s|\Z))"  # not “a,” “b,”
 )
@@ -47,7 +50,8 @@ _ARROW_AT_EDGE = regex.compile(
     regex.VERBOSE,
 )
 _MAY_HOLD_ONE = re.compile(
-    rf"[{_ARROWS}«»‹›|<>.,;](?:(?<![<>.,;])|(?<=[,;])[^\s\d]|(?<=<)-|(?<=[-=]>)[ \u00a0]|(?<=\.)\.\w)"
+    rf"[{_ARROWS}«»‹›|<>.,;](?:(?<![<>.,;])|(?<=[,;])[^\s\d]|(?<=<)-|(?<=\.)\.\w"
+    r"|(?<=[-=]>)[ \u00a0]|(?<=[^\W\d_][ \u00a0]>)[ \u00a0])"
 )
 """A fast check that rejects most texts; it begins with a set."""
 _WITHOUT_BLANKS = re.compile(f"[{UNSPACED}]")
@@ -87,7 +91,11 @@ def _separators(text: str, begin: int, end: int, placeholders: Callable[[], Run]
         return [two_words.span(1)]
     if arrow := _ARROW_AT_EDGE.fullmatch(text, begin, end):
         return [arrow.span(arrow.lastindex or 0)]
-    for pattern, least in ((_BETWEEN, 1), (_BETWEEN_ITEMS, MIN_ITEMS - 1)):
+    for pattern, least in (
+        (_BETWEEN, 1),
+        (_GREATER, MIN_GREATER - 1),
+        (_BETWEEN_ITEMS, MIN_ITEMS - 1),
+    ):
         spans = [match.span() for match in pattern.finditer(text, begin, end)]
         if len(spans) < least:
             continue

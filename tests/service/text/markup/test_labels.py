@@ -21,6 +21,7 @@ def numbered(text: str, form: Format) -> tuple[list[str], str]:
     [
         ("Datei → Speichern unter", ["Datei", "Speichern unter"], "0 → 1"),
         ("Ustawienia → Konto ⇒ Hasło i PIN", ["Ustawienia", "Konto", "Hasło i PIN"], "0 → 1 ⇒ 2"),
+        ("Domů > Nové boty > Kozačky", ["Domů", "Nové boty", "Kozačky"], "0 > 1 > 2"),
         ("B.A. Bildende Kunst » Ja", ["B.A. Bildende Kunst", "Ja"], "0 » 1"),
         ("Nova ← Stará <-> Iná -> Ďalšia", ["Nova", "Stará", "Iná", "Ďalšia"], "0 ← 1 <-> 2 -> 3"),
         ("Menú→Ver→Zoom", ["Menú", "Ver", "Zoom"], "0→1→2"),
@@ -72,6 +73,11 @@ def test_labels_of_a_path_are_translated_separately(
             ["Inicio", "Zapatos", "Rojo"],
             '<a href="/">0</a> <span>›</span> <a href="/z">1</a> » <b>2</b>',
         ),
+        (
+            "<p><a>Accueil</a> &gt; <a>Chaussures</a> &gt; <b>Bottes</b></p>",
+            ["Accueil", "Chaussures", "Bottes"],
+            "<p><a>0</a> &gt; <a>1</a> &gt; <b>2</b></p>",
+        ),
         ("<li>Accueil | Contact</li>", ["Accueil", "Contact"], "<li>0 | 1</li>"),
     ],
 )
@@ -99,6 +105,8 @@ def test_tags_around_labels_keep_their_order(text: str) -> None:
     "text",
     [
         "Er sagte « Oui » und ‹ non › dazu.",
+        "Drei > Zwei",
+        "Dann gilt x > y > z",
         "Wenn a > b ist, und Drei > Zwei oder a <= c >= d",
         "Nimm `a -> b` und {{ eins | zwei }}",
         "Datei (→ Neu), a->b, Eins>Zwei, so »Ja« war es ...",
