@@ -10,8 +10,8 @@ from tests.service.text.pipelines import take_apart
 @pytest.mark.parametrize(
     ("text", "translation", "is_whole"),
     [
-        ("Ustawienia > Konto > Hasło", "Settings > Account > Password", True),
-        ("Ustawienia > Konto > Hasło", "Settings > Password", False),
+        ("Otwórz tam teraz Ustawienia > Konto > Hasło", "Settings > Account > Password", True),
+        ("Otwórz tam teraz Ustawienia > Konto > Hasło", "Settings > Password", False),
         ("Настройки > Конто, а + б = с", "Settings > Account, a + b = c", True),
         ("Настройки > Конто, а + б = с", "Settings > Account, a and b = c", False),
         ("Den <b> und a>b, x=y, C++", "The and a, x, C++", True),
@@ -33,13 +33,17 @@ def test_the_number_of_operators_must_match(text: str, translation: str, is_whol
 
 
 def test_if_one_operator_is_lost_all_are_protected() -> None:
-    [sentence] = take_apart("Nastavení > Účet > Heslo", "text").sentences
+    [sentence] = take_apart("Teď otevři zde Nastavení > Účet > Heslo", "text").sentences
     again = sentence.with_more_protected("")
     assert again is not None
     assert [one.original for one in again.stand_ins] == [">", ">"]
     pieces = sentence.in_pieces("")
     assert pieces is not None
-    assert [one.strip() for one in pieces.pieces[::2]] == ["Nastavení", "Účet", "Heslo"]
+    assert [one.strip() for one in pieces.pieces[::2]] == [
+        "Teď otevři zde Nastavení",
+        "Účet",
+        "Heslo",
+    ]
 
 
 @pytest.mark.parametrize(
