@@ -98,8 +98,10 @@ class Field:
             return Record(line)
         try:
             value = json.loads(line)
-        except ValueError as error:
+        except json.JSONDecodeError as error:
             return Record(line, problem=f"it is not JSON: {error}")
+        except ValueError:
+            return Record(line, problem="it has a number of more than 4,300 digits")
         except RecursionError:
             return Record(line, problem="it is nested too deeply")
         if not isinstance(value, dict):

@@ -57,6 +57,7 @@ def test_a_translation_never_becomes_two_lines_or_cells() -> None:
     [
         (Column(3), "a\tb\n", "it has no column 3, only 2"),
         (Field("t"), '{"t": "old"\n', "it is not JSON: "),
+        (Field("t"), f'{{"n": {"9" * 5000}, "t": "old"}}\n', "it has a number of more than 4,300 "),
         (Field("t"), "[" * 100_000, "it is nested too deeply"),
         (Field("t"), '["old"]\n', "it is not a JSON object"),
         (Field("t"), '{"u": "old"}\n', "its field t is missing"),
