@@ -78,7 +78,7 @@ def languages(url: str) -> list[Language]:
         ServiceError: the request failed, or the answer is not that of Attendant.
     """
     address = f"{url}/languages"
-    return as_expected(TypeAdapter(list[Language]), address, fetch(address))
+    return _as_expected(TypeAdapter(list[Language]), address, fetch(address))
 
 
 def translations(url: str, body: dict[str, Any]) -> Translations:
@@ -88,7 +88,7 @@ def translations(url: str, body: dict[str, Any]) -> Translations:
         ServiceError: the request failed, or the answer is not that of Attendant.
     """
     address = f"{url}/translate"
-    answer = as_expected(TypeAdapter(Translations), address, fetch(address, body))
+    answer = _as_expected(TypeAdapter(Translations), address, fetch(address, body))
     if body.get("return_scores") and answer.details is None:
         raise ServiceError(f"{address}: not an answer of Attendant: there are no details")
     for values in (answer.translatedText, answer.alternatives or None, answer.details):
@@ -97,7 +97,7 @@ def translations(url: str, body: dict[str, Any]) -> Translations:
     return answer
 
 
-def as_expected(shape: TypeAdapter[Shape], url: str, answer: object) -> Shape:
+def _as_expected(shape: TypeAdapter[Shape], url: str, answer: object) -> Shape:
     """Check the shape of a decoded answer.
 
     Raises:

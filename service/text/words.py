@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 BLANKS = " \u00a0\u202f"
 """Spaces within a line."""
+LINE_BREAKS = "\n\r\v\f\x85\u2028\u2029"
 Span = tuple[int, int]
 """Begin and end, in characters."""
 

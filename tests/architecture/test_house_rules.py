@@ -57,7 +57,7 @@ def test_files_and_functions_are_short(path: Path) -> None:
 
 
 def test_no_pattern_takes_a_last_line_break_for_the_end_of_the_text() -> None:
-    """In `re` and `regex`, `$` also matches before a last line feed, unlike `Z` with a backslash."""
+    r"""In `re` and `regex`, `$` also matches before a last line feed; `\Z` does not."""
     kinds = re.Pattern, type(regex.compile(""))
     names = [path.relative_to(ROOT).with_suffix("") for path in (ROOT / "service").rglob("*.py")]
     for name in names:

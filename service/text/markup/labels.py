@@ -34,13 +34,11 @@ _BETWEEN = regex.compile(
     regex.VERBOSE,
 )
 _GREATER = re.compile(r"(?<=[^\W\d_]{2})[ \u00a0]++>[ \u00a0]++(?=[^\W\d_]{2})")
-MIN_GREATER = 3
-"""Minimum labels between such signs, which compare two values more often: Home > Shoes > Boots."""
 _BETWEEN_ITEMS = regex.compile(
     r"(?<=[^\s,;])[,;](?:(?!\d)|(?<!\d.))(?=[^\s,;])(?![\p{Pe}\p{Pf}\p{Pi}\"'](?:\s|\Z))"  # not “a,” “b,”
 )
-MIN_ITEMS = 3
-"""Minimum items of a list with commas or semicolons without spaces: red,green,blue."""
+_MIN_LABELS = 3
+"""Minimum labels between signs that sentences have, too: Home > Shoes > Boots; red,green,blue."""
 _TWO_WORDS = regex.compile(r"\s*+[\p{L}\p{M}]++(\.\.)[\p{L}\p{M}]++\s*+")
 _ARROW_AT_EDGE = regex.compile(
     r"""
@@ -91,16 +89,12 @@ def _separators(text: str, begin: int, end: int, placeholders: Callable[[], Run]
         return [two_words.span(1)]
     if arrow := _ARROW_AT_EDGE.fullmatch(text, begin, end):
         return [arrow.span(arrow.lastindex or 0)]
-    for pattern, least in (
-        (_BETWEEN, 1),
-        (_GREATER, MIN_GREATER - 1),
-        (_BETWEEN_ITEMS, MIN_ITEMS - 1),
-    ):
+    for pattern, least in ((_BETWEEN, 2), (_GREATER, _MIN_LABELS), (_BETWEEN_ITEMS, _MIN_LABELS)):
         spans = [match.span() for match in pattern.finditer(text, begin, end)]
-        if len(spans) < least:
+        if len(spans) + 1 < least:
             continue
         found = [span for span in spans if not placeholders().protected_between(*span)]
-        if len(found) >= least and _are_labels(text, begin, end, found):
+        if len(found) + 1 >= least and _are_labels(text, begin, end, found):
             return found
     return []
 

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from service.text.rules.rule import Rule
 from service.text.run import Place, Run, Tag
+from service.text.words import LINE_BREAKS
 
 _RAISED = re.compile(r"<(?:sub|sup)\b", re.IGNORECASE)
 _LONGEST_UNIT = 3
@@ -17,7 +18,6 @@ _WORD, _FEWEST_WORDS = re.compile(r"[^\W\d_]{3,}+"), 3
 _OF_FOOTNOTES = "0123456789[](),*† "
 _OPENING, _CLOSING = "([{", ",.;:!?…)]}"
 _SPACE_AFTER = re.compile(r"[ ]|\s+")
-_LINE_BREAKS = "\n\r\v\f\x85\u2028\u2029"
 _BEGINS_WORD = re.compile(rf"[{re.escape(_CLOSING)}]\w")
 """A mark that does not close anything: .NET, .05."""
 _CLOSES = re.compile(rf"[{re.escape(_CLOSING)}](?!\w)")
@@ -141,7 +141,7 @@ def _with_its_spaces(run: Run) -> Run:
     ends = [*(at for at, _ in groups[1:]), len(text)]
     for (at, group), end in zip(groups, ends, strict=False):
         between, position = text[position:at].rstrip(" \t\u00a0"), at
-        begins_line = between[-1] in _LINE_BREAKS if between else begins_line
+        begins_line = between[-1] in LINE_BREAKS if between else begins_line
         before, after = text[max(0, at - 1) : at], text[at : at + 1]
         is_before_break = after.isspace() and after != " "
         for index in group:

@@ -12,6 +12,7 @@ import regex
 from service.text.rules.placeholders import HASHTAG
 from service.text.rules.rule import Rule
 from service.text.run import Place, Run
+from service.text.words import LINE_BREAKS
 
 _DIRECTION = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _CONTROL = r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"  # the others are whitespace
@@ -76,7 +77,7 @@ _WITH_HASHTAGS = regex.compile(f"(?:{_SYMBOL}|{HASHTAG})(?:[ \t\u00a0]*+(?:{_SYM
 _OPENS = re.compile(r"""[(\[{„«‹‚]\Z|(?<![^\s(\[])["'“‘»›]\Z""")
 """A mark that directly precedes words."""
 _ENDS_LINE = re.compile(r"\s*?(?:\n|\Z)")
-_SPACES, _LINE_BREAKS = " \t\u00a0", "\n\r\v\f\x85\u2028\u2029"
+_SPACES = " \t\u00a0"
 
 
 class Symbols(Rule):
@@ -138,7 +139,7 @@ def _extraction(match: regex.Match[str]) -> tuple[Place, str, str]:
     while end < match.endpos and text[end] in _SPACES:
         end += 1
     if (
-        begin == 0 or text[begin - 1] in _LINE_BREAKS
+        begin == 0 or text[begin - 1] in LINE_BREAKS
     ):  # between lines: line breaks after it stay there
         while end < match.endpos and text[end].isspace():
             end += 1
