@@ -12,6 +12,7 @@ from itertools import chain
 
 from service.text.markup.cells import cut_at_gaps
 from service.text.markup.lexer import Kind, Token, tokens
+from service.text.markup.optional_ends import end_of_element, may_lack_end
 from service.text.markup.run_builder import RunBuilder
 from service.text.rules.notation import MAY_HAVE_AMOUNT
 from service.text.run import PROTECTED, Format, Run, Tag, TagKind
@@ -143,7 +144,7 @@ class _Parser:
             self.builder.tag(self._raw(index, end), kind)
             return end
         elif token.kind == "open" and _is_kept(token, self.kept):
-            end = self.ends.get(index, index + 1)
+            end = self._end(index)
             if token.name in self.inline:
                 self.builder.protect(self._raw(index, end))
             else:
@@ -177,6 +178,12 @@ class _Parser:
             else:
                 self.builder.tag(kept[0], "void")
         self.builder.add(unescaped(markup[start:]))
+
+    def _end(self, index: int) -> int:
+        """Return the index after an element; the tag is all of one that never ends, but could."""
+        if self.format == "html" and may_lack_end(self.stream[index].name):
+            return end_of_element(self.stream, index, self.inline)
+        return self.ends.get(index, index + 1)
 
     def _after_text(self, index: int) -> int:
         """Return the index after a text at `index`, if there is one: the end tag of `<rt>` may be missing."""

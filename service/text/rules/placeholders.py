@@ -27,6 +27,10 @@ _CONVERSION = (  # with flags, width and precision, as in C, or in Java with tho
 # Chinese and Japanese punctuation, which also ends addresses
 _WIDE_MARKS = "\u3001-\u3003\u3008-\u301f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 _ENDS_URL = rf"""\s<>"'()\]}}“”„«»‚‘’{_WIDE_MARKS}"""
+_IN_URL = rf"""
+    \([^{_ENDS_URL}]*+\)                                   # wiki/A_(b)
+  | \{{\{{[^{_ENDS_URL}{{]*+\}}\}} | \{{[^{_ENDS_URL}{{]*+\}}  # users/{{id}}
+"""
 _BEHIND = ".,;:!?…"
 _SCHEME = r"(?<!\w)(?:mailto|tel|sms|sip|geo|urn|magnet|bitcoin):(?=[\w+?])"  # without //
 _ENDS_PATH = rf"""\s<>"'{_WIDE_MARKS}"""
@@ -44,8 +48,8 @@ _MEDIA_SUBTYPES = (  # those that are most common, and others with a mark or dig
 KINDS = {
     "URL": rf"""
         (?: (?: https? | (?<!\w)[a-z][a-z0-9+.-]{{1,15}}+ )://(?:\[[\da-fA-F:.]++\])? | www\. | {_SCHEME} )
-        (?: [^{_ENDS_URL}] | \([^{_ENDS_URL}]*+\) )*
-        (?: \([^{_ENDS_URL}]*+\) | [^{_ENDS_URL}{_BEHIND}] )  # not a mark after it or a bracket around it
+        (?> {_IN_URL} | [^{_ENDS_URL}] )*
+        (?: {_IN_URL} | [^{_ENDS_URL}{_BEHIND}] )  # not a mark after it or a bracket around it
     """,
     "e-mail address": r"""
         (?<![\w.+-]) [\w.+-]++ @ [\w-]++ (?:\.[\w-]++)++

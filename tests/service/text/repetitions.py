@@ -32,7 +32,7 @@ PLACEHOLDERS = (
         "%,",
         "%*.*",
     ),
-    *("`a`s ", "a@b.c:a/", "a/b."),
+    *("`a`s ", "a@b.c:a/", "a/b.", "http://{a}", "http://a{a"),
     *("<3", "• a ", "日a@", "日a@b.c", "www.日", "日a.", "日#a", "日/a"),
 )
 ESCAPES = ('\\"', "\\'", '\\"a', '\\"a\\" ', "\\'a\\\"", "a\\'b ", '\\\\\\"')
@@ -44,6 +44,7 @@ TAGS = (
     *("</", "<a", "</a", "<b>", "</b>", "<b>a", "a</b>", "<b>a</b> ", "<b></b>", "<wbr>"),
     *("a <wbr>", "<p>a", "<p>a</p>", "<!--", "<!--a-->", "<![CDATA[", "<?", "<!a", "<a b='"),
     *('<a b="', "<a b='c'>", "<code>a", "<code>a</code>", "<b translate=no>a</b>"),
+    *("<li translate=no>a", "<p translate=no><b>", "<html translate=no>", "<ul><li translate=no>"),
     *("<b><i>a</b></i>", "<b>%s</b>", "<b>a b</b>", "„<b>a</b>“ ", "A. <b>B</b>. ", "<x>a</x>"),
 )
 MARKDOWN = (
@@ -81,6 +82,7 @@ NESTED = (
     ("{a,plural,", "}"),
     ("a {a,plural,b{", "}} c"),
     ("{a,select,b{c}d{e ", " f}}"),
+    ("http://{a", "}"),
 )
 DRAWN = ("-=", "=~<", "- ", "* ", "->", "<-", "!?", "/.", "@a/")
 NUMBERS = (

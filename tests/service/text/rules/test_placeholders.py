@@ -55,6 +55,8 @@ LONG = 'user | default("no name", true) | upper | replace("a", "b") | trim'
         ("Setze $HOME, zahle $5", ["$HOME"]),
         ("Siehe www.haus.example/a?b=1. Oder haus.example!", ["www.haus.example/a?b=1", "haus.example"]),
         ("In a https://a.example/wiki/B_(c) und (http://a.example/d).", ["https://a.example/wiki/B_(c)", "http://a.example/d"]),
+        ("Von https://{host}/{{b}}/c?d={e}. Oder", ["https://{host}/{{b}}/c?d={e}"]),
+        ("{https://a.example/{b}} (https://a.example/{b c})", ["https://a.example/{b}", "https://a.example/{b"]),
         ("Auf www.b.example steht http://c.example/x_(y), ja", ["www.b.example", "http://c.example/x_(y)"]),
         ("Noch %d%% übrig", ["%d", "%%"]),
         ("Am %date% %startLink%hier%endLink%, 5%des %n%", ["%date%", "%startLink%", "%endLink%", "%n%"]),
