@@ -4,6 +4,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
+from dataclasses import replace
 from typing import Annotated, TypeVar
 
 import numpy as np
@@ -18,6 +19,8 @@ from service.models.bundle import GOLDEN, Bundle, Code, Direction, Manifest
 from service.text.sentence import Sentence
 from service.text.tokenizer import Tokenizers
 from service.translation.aligner import Aligner
+from service.translation.decoding import SearchPolicy, decoding_options
+from service.translation.options import TranslationOptions
 
 logger = logging.getLogger(__name__)
 
@@ -135,7 +138,7 @@ def check_graphs(bundle: Bundle, runner: OnnxModelRunner, special: SpecialIds) -
     longest = manifest.limits.max_target_length
     state = cache.admit(
         cache.empty_state(),
-        [DecodingOptions(longest)],
+        [DecodingOptions(longest, stop_rule=manifest.decoding.stop_rule)],
         [0],
         [len(source)],
         bos_id=last_id,
@@ -173,7 +176,10 @@ def check_translations(bundle: Bundle, engine: Engine, tokenizers: Tokenizers) -
             )
         source = matching[0].source_ids if matching else _any_source(direction, bundle.manifest)
         # reranked, so that the scorer is checked, too; after failed steps, the engine repeats this sentence
-        items = [(source, _options(bundle, source, direction, reranks=True))]
+        items = [
+            (source, _options(bundle, source, direction, reranks=True)),
+            (source, _requested(bundle.manifest, source, direction)),
+        ]
         if not matching:
             items += [(source, _options(bundle, source, direction))] * count
         _decoded([best for best, *_ in _translate(engine, items)], tokenizers)
@@ -261,6 +267,16 @@ def _options(
         start_tokens=direction.start_tokens,
         channel_tag=channel.tag if channel else None,
     )
+
+
+def _requested(
+    manifest: Manifest, source: tuple[int, ...], direction: Direction
+) -> DecodingOptions:
+    """Return the options of a request that leaves the search to the bundle."""
+    policy = SearchPolicy(max_beam_size=manifest.decoding.beam_size)
+    options = decoding_options(manifest, direction, TranslationOptions(), policy)
+    length = min(len(source) - 2 + EXTRA_LENGTH, options.max_decoding_length)
+    return replace(options, max_decoding_length=length, start_tokens=direction.start_tokens)
 
 
 class StuckError(TimeoutError):

@@ -101,6 +101,7 @@ AT_START: list[tuple[Break, str]] = [
     (setting("vocab_size", 80), "has 72 tokens, the manifest says 80"),
     (setting("special_tokens.unk", 7), "unk is 1, the manifest says 7"),
     (setting("limits.max_target_length", 4096), "a first translation failed"),
+    (setting("decoding.stop_rule", "narrow"), "graph does not support the stop rule narrow"),
     (file("encoder.fp32.onnx", b"no graph"), "fp32 graphs cannot run on cpu"),
     (file("decoder.fp32.onnx", b""), "fp32 graphs cannot run on cpu"),
     (file("scorer.int8.onnx", b"no graph"), "fp32 graphs cannot run on cpu"),
