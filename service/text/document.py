@@ -83,11 +83,26 @@ def _parts(
 ) -> Iterator[str | Sentence]:
     """Yield the parts of a parsed text, which is in the arguments of `scope`."""
     for content in parsed:
-        for run in [content] if isinstance(content, str) else labels.cut(content, splitting):
+        for run in _labels(content, splitting, pipeline.language):
             if isinstance(run, str):
                 yield run
             else:
                 yield from _parts_of_run(pipeline.prepare_run(run), scope, splitting, pipeline)
+
+
+def _labels(content: str | Run, splitting: Splitting, language: Language) -> Iterator[str | Run]:
+    """Split a run at labels that rules might read as prose, such as paths, and at what is between them."""
+    if isinstance(content, str):
+        yield content
+        return
+    for run in rows.without_last_link(content, language):
+        elements_of_row = rows.cut(run)
+        found = [
+            label
+            for element in elements_of_row
+            for label in ([element] if isinstance(element, str) else labels.cut(element, splitting))
+        ]
+        yield from found if len(found) > len(elements_of_row) else [run]
 
 
 def _parts_of_run(
@@ -97,6 +112,13 @@ def _parts_of_run(
     if run.tags:
         check_nesting(run.tags)
         run = replace(run, tags=without_empty_elements(run.tags))
+        if len(elements_of_row := rows.cut(run)) > 1:
+            for element in elements_of_row:
+                if isinstance(element, str):
+                    yield element
+                else:
+                    yield from _parts_of_run(element, scope, "none", pipeline)
+            return
     for segment, is_sentence in _segments(run, splitting, pipeline.language):
         arguments = messages.with_branches(segment)
         if pieces := messages.cut(segment, arguments, scope):

@@ -15,6 +15,7 @@ from service.text.rules.directions import Directions
 from service.text.rules.elements import Elements
 from service.text.rules.ellipses import Ellipses
 from service.text.rules.end_marks import EndMarks
+from service.text.rules.enumerators import Enumerators
 from service.text.rules.escapes import Escapes
 from service.text.rules.letters import Letters
 from service.text.rules.month_names import MonthNames
@@ -57,6 +58,7 @@ ORDER: tuple[type[Rule], ...] = (
     EndMarks,
     Slashes,
     Operators,
+    Enumerators,
     Currencies,
     Units,
     UnitWords,

@@ -14,7 +14,7 @@ import regex
 
 from service.text.inner_dots import LOOKED_AT, is_inner
 from service.text.languages import NEUTRAL, Language
-from service.text.words import Span
+from service.text.words import ROMAN, Span
 
 _OPEN, _CLOSE = "(\\[\"'„“‚‘«»‹›「『（【《〈¿¡", ")\\]}\"'”’»“«‘›‹」』）】》〉\u200e\u200f"
 _BREAKS = r"\n\r\v\f\x1c-\x1f\x85\u2028\u2029"  # of lines, and separators of records and fields
@@ -24,18 +24,23 @@ _LINE_BREAKS = re.compile(
 )  # begins with a set, which `re` finds fast
 _BLANK_LINES = re.compile(rf"(?>\r\n|\n|\r){_BLANK}*+(?>\r\n|\n|\r)\s*+")
 _DOTS = frozenset(".۔")
-# "- ", "* ", "1. ", "(2) ", "a) " at the beginning of a line
+# "- ", "* ", "1. ", "(2) ", "a) ", "iv. " at the beginning of a line; later letters before a dot may be
+# abbreviations, such as German "s. Anhang"
 _MARKER = regex.compile(
-    r"""
+    rf"""
     [ \t\u00a0]*+
-    (?: [-*+•‣–—>#]++[ \t]++ | ・[ \t]*+
-      | \d{1,3}[.)][ \t]++                            # 1. or 1)
-      | \(?(?: \d{1,3} | [^\W\d_\p{Lu}] )\)[ \t]++    # (1) or a)
+    (?: [-*+•‣⁃∙·–—>»›#]++[ \t\u00a0]++ | (?: ・ | \[\*\] )[ \t]*+
+      | (?: \d{{1,3}}[.)]                                    # 1. or 1)
+          | \(?(?: \d{{1,3}} | {ROMAN} | [^\W\d_\p{{Lu}}] )\)  # (1), ii) or a)
+          | (?: {ROMAN} | [a-h] )\.(?= [ \t\u00a0]++ \p{{Lu}}\p{{L}} | \Z )  # IV. The
+        ) (?: [ \t\u00a0]++ | \Z )
     )*+
     """,
     regex.VERBOSE,
 )
-_MAY_BE_MARKED = re.compile(r"[ \t\u00a0*+•‣–—>#・(-]|[\d\x80-\U0010ffff]{1,3}[.)]|.\)", re.DOTALL)
+_MAY_BE_MARKED = re.compile(
+    r"[ \t\u00a0*+•‣⁃∙·–—>»›#・(\[-]|[\da-hivxIVX\x80-\U0010ffff]{1,7}[.)]|.\)", re.DOTALL
+)
 """A fast check that rejects most lines, because each call to `regex` releases Python's lock."""
 _WORD = re.compile(r"\w*")
 
@@ -85,7 +90,7 @@ def line_breaks(text: str, splitting: Splitting) -> list[Span]:
 def _split_line(line: str, language: Language) -> Iterator[Segment]:
     """Split a part of the text in which line breaks, if any, do not end sentences."""
     marker = _MARKER.match(line) if _MAY_BE_MARKED.match(line) else None
-    start = marker.end() if marker and marker.end() < len(line) else 0
+    start = marker.end() if marker else 0
     if start:
         yield Segment(line[:start], False)
     for end, next_start in _boundaries(line, start, language):

@@ -38,6 +38,9 @@ TOUCHING = f"{UNSPACED}\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
 MARKS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff"
 """Combining marks such as accents, for a set."""
 _PLAIN_WORD = re.compile(r"\w+")
+_NUMERALS = r"(?:x{0,3}(?:i[vx]|vi{0,3}|i{1,3})|x{1,3})"
+ROMAN = f"(?:{_NUMERALS}|{_NUMERALS.upper()})"
+"""A Roman numeral up to 39, in small letters or capitals, as in lists; a pattern."""
 MAX_SEARCHED = 1_000
 """Limit for words that are searched in a text of any length."""
 SAME_WORD = 0.5

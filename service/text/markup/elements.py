@@ -54,7 +54,11 @@ _OF_FORMAT = re.compile(
     rf"</?(?:\w+:)?(?:{'|'.join([*_IN_SEGMENT, 'x', 'bx', 'ex', 'sc', 'ec', 'r', 'run'])})(?![^\s/>])"
 )
 """Tags of XLIFF, TMX and Office Open XML that may enclose a part of a word in another format."""
+_LIST_MARKER = re.compile(r"mso-list:\s*ignore", re.IGNORECASE)
+"""The style of the elements in which Word writes the number or bullet of a list's item."""
 _LINK = re.compile(r"</?a\b", re.IGNORECASE)
+_EDIT_LINK = re.compile(r"\bmw-editsection\b(?!-)")
+"""The class of MediaWiki's link behind a heading: `History[edit]`."""
 _DIVIDES = re.compile(r"&|<(?!wbr\b)\w", re.IGNORECASE)
 """A void tag that separates words; comments do not, and `<wbr>` is used within words."""
 _AFTER_QUOTE = re.compile(rf"(?:[^\W{TOUCHING}]|[.,!?…])[”“\"»«](?=[^\W{TOUCHING}])")
@@ -142,6 +146,10 @@ class _Parser:
         elif token.kind == "open" and (kind := self.tags.get(token.name)):
             end = self.ends.get(index) or self._after_text(index + 1)
             self.builder.tag(self._raw(index, end), kind)
+            return end
+        elif token.kind == "open" and _LIST_MARKER.search(token.attributes):
+            end = self._end(index)
+            self.builder.tag(self._raw(index, end), "void")
             return end
         elif token.kind == "open" and _is_kept(token, self.kept):
             end = self._end(index)
@@ -286,6 +294,8 @@ def _divides(run: Run, previous: Tag, tag: Tag) -> bool:
     """Check whether a tag, with the one before it, separates two words."""
     if tag.kind == "open" and _AFTER_QUOTE.match(run.text, max(0, tag.at - 2)):
         return not _goes_on(run, previous, tag)
+    if tag.kind == "open" and _EDIT_LINK.search(tag.raw):
+        return True
     if not (
         run.text[max(0, tag.at - 1) : tag.at].isalnum() and run.text[tag.at : tag.at + 1].isalnum()
     ):

@@ -6,10 +6,20 @@ from typing import Literal
 from service.text.markup.elements import INLINE, READINGS, UNTRANSLATED
 from service.text.markup.lexer import VOID
 
+_WITHOUT_VALUE = "|".join(
+    """
+    allowfullscreen async autofocus autoplay checked controls default defer disabled formnovalidate hidden
+    inert ismap itemscope loop multiple muted nomodule noshade novalidate nowrap open playsinline readonly
+    required reversed selected
+    """.split()  # noqa: SIM905 - reads better than a page of quotes
+)
+"""Attributes of HTML that mostly have no value; in other formats, such names have a hyphen: `v-else`."""
 _TAG = re.compile(
-    r"""
+    rf"""
     </?([A-Za-z][A-Za-z0-9]*+)
-    (?:\s++[^\s=<>"'/]++\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s"'<>=]++))*+  # attributes have a value
+    (?:\s++
+        (?: [^\s=<>"'/]++\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s"'<>=]++)
+          | (?:{_WITHOUT_VALUE}|[a-z]++-[\w:.-]++)(?=[\s/>]) ) )*+
     \s*+/?>
     """,
     re.VERBOSE,
@@ -19,7 +29,12 @@ _BLOCKS = frozenset(
     br center dd details div dl dt h1 h2 h3 h4 h5 h6 hr li ol p summary table tbody td th thead tr ul
     """.split()  # noqa: SIM905 - reads better than a page of quotes
 )
-
+_CONTROLS = frozenset(
+    """
+    audio button canvas embed fieldset form iframe input legend meter optgroup option picture pre progress
+    select textarea video
+    """.split()  # noqa: SIM905 - reads better than a page of quotes
+)
 _FORMATTING = frozenset(
     """
     b bdi bdo big color em font i ins mark nobr s size small span strike strong sub sup u
@@ -34,6 +49,8 @@ def kind_of(raw: str) -> Literal["text", "open", "close", "void", "block"]:
 
     >>> [kind_of(raw) for raw in ("<b>", "</b>", "<br />", "<img src=x>", "<y and y>", "<y/>", "<!-- a -->")]
     ['open', 'close', 'block', 'void', 'text', 'void', 'void']
+    >>> [kind_of(raw) for raw in ("<button disabled>", "<button or field>", "<b v-if>")]
+    ['open', 'text', 'open']
     """
     if raw[1] in "!?":
         return "void"
@@ -42,7 +59,7 @@ def kind_of(raw: str) -> Literal["text", "open", "close", "void", "block"]:
         return "block"
     if name in READINGS:
         return "void"
-    if name not in INLINE:
+    if name not in INLINE | _CONTROLS:
         return "void" if raw.endswith("/>") else "text"
     if raw[1] == "/":
         return "close"

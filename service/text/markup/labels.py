@@ -1,6 +1,6 @@
 """Splits runs and lines that consist only of the labels of a path or list, so that none is lost.
 
-File → Save, Yes|No, and red,green,blue are such lines.
+File → Save, Yes|No, and red,green,blue are such lines. So are lines of CSV with quotes.
 
 A path within a sentence is not split. Two words with two dots between them are labels, too: Monday..Friday.
 So is a label with an arrow that looks like a quote: Next ».
@@ -13,6 +13,7 @@ from itertools import pairwise
 
 import regex
 
+from service.text.markup import records
 from service.text.markup.cells import cut_at
 from service.text.rules.placeholders import Placeholders
 from service.text.run import Run
@@ -89,6 +90,8 @@ def _separators(text: str, begin: int, end: int, placeholders: Callable[[], Run]
         return [two_words.span(1)]
     if arrow := _ARROW_AT_EDGE.fullmatch(text, begin, end):
         return [arrow.span(arrow.lastindex or 0)]
+    if marks := records.marks(text, begin, end):
+        return marks
     for pattern, least in ((_BETWEEN, 2), (_GREATER, _MIN_LABELS), (_BETWEEN_ITEMS, _MIN_LABELS)):
         spans = [match.span() for match in pattern.finditer(text, begin, end)]
         if len(spans) + 1 < least:

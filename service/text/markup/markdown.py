@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from pyromark import Options, events_with_range
 
+from service.text.markup.directives import Bodies
 from service.text.markup.html_tags import kind_of, untranslated
 from service.text.rules.placeholders import CODE_SIGNS, Placeholders
 from service.text.run import Protected, Run
@@ -42,6 +43,7 @@ _IN_FORMULA = re.compile(  # 2**3**4, a**b**c, x**y**(z), but **H**TML
 )
 _NAME = re.compile(r"__\w+__")
 _YEAR = re.compile(r"\d{4,}[.)]")
+_FENCE = re.compile(r"^[ \t]*+(?:```|~~~)", re.MULTILINE)
 _END_OF_FENCE = re.compile(r"\n[ \t>]*+~~~+\s*+\Z")
 _OF_CODE = re.compile(rf"[^\s{CODE_SIGNS}]*+[{CODE_SIGNS}]\S*+")
 _CODE_SIGN = re.compile(
@@ -157,6 +159,11 @@ class _Reader:
     def placeholders(self) -> Sequence[Protected]:
         """The placeholders of the text, in order."""
         return Placeholders().prepare(Run(_without_targets(self.text, self.events))).protected
+
+    @cached_property
+    def bodies(self) -> Bodies:
+        """The bodies of directives."""
+        return Bodies(self.text)
 
     @cached_property
     def bold_words(self) -> frozenset[int]:
@@ -291,11 +298,14 @@ class _Reader:
         """Check whether a code block is code, not verse, a letter, or the text after `~~~ A title ~~~`.
 
         Indented lines are code if the text is certainly Markdown, if they contain signs of code, or if they
-        follow a colon and have no line that begins or ends like prose.
+        follow a colon and have no line that begins or ends like prose. Those of a directive are, if they
+        contain a block of code.
         """
         block = self.text[event.first : event.last]
         if event.info != "Indented":
             return block[0] != "~" or _END_OF_FENCE.search(block) is not None
+        if self.bodies.has(event.first):
+            return _FENCE.search(block) is not None
         if self.is_sure or _CODE_SIGN.search(block):
             return True
         text_before = self.text[max(0, event.first - 50) : event.first].rstrip()

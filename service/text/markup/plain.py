@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from service.text.markup import elements, markdown, messages, paired, subtitles
+from service.text.markup import directives, elements, markdown, messages, paired, subtitles
 from service.text.markup.cells import GAP, OTHER_BLANKS, cut
 from service.text.markup.markdown import Atom
 from service.text.markup.marks import as_emphasis
@@ -26,10 +26,13 @@ _FRONT_MATTER = re.compile(
     ---\r?\n
     (?: (?: [\w-]++: | [ \t#] | -[ ] ).*+\n | \r?\n )++  # keys, nested lines, comments, list items
     ---\r?(?:\n|\Z)
+  | \+\+\+\r?\n
+    (?: (?: [\w."-]++[ \t]*+= | [ \t#\[\]}"'] ).*+\n | \r?\n )++
+    \+\+\+\r?(?:\n|\Z)
     """,
     re.VERBOSE,
 )
-"""YAML front matter, as many site generators use."""
+"""Front matter in YAML or TOML, as many site generators use."""
 _MAX_DEPTH = MAX_NESTING // 2
 """If tags are nested more deeply, all become void tags. The rest is for quotes, which become tags later."""
 _DEFINITION = re.compile(r"^[ ]{0,3}\[[^\]^][^\]\n]*\]:[ \t]*+(\S*+)", re.MULTILINE)
@@ -60,7 +63,7 @@ def _parse(text: str) -> list[str | Run]:
     run = Run(text)
     is_plain = run.is_of_words or not _has_signs(text)
     if is_plain and not _FIRST_LINE.match(text):
-        return [run]
+        return directives.cut(run)
     front_matter = match[0] if (match := _FRONT_MATTER.match(text)) else ""
     text = text[len(front_matter) :]
     atoms = list(markdown.atoms(text))
@@ -72,10 +75,11 @@ def _parse(text: str) -> list[str | Run]:
         pieces.append(as_emphasis(Run(text), is_unread=True) if "unread" in kinds else Run(text))
     cells: list[str | Run] = []
     for piece in pieces:
-        if isinstance(piece, Run):
-            cells += cut(subtitles.tagged(paired.tagged(as_emphasis(piece))))
-        else:
-            cells.append(piece)
+        for part in directives.cut(piece) if isinstance(piece, Run) else [piece]:
+            if isinstance(part, Run):
+                cells += cut(subtitles.tagged(paired.tagged(as_emphasis(part))))
+            else:
+                cells.append(part)
     return cells
 
 

@@ -10,6 +10,8 @@ from itertools import accumulate, pairwise
 
 import regex
 
+from service.text.inner_dots import LOOKED_AT, is_inner
+from service.text.languages import Language
 from service.text.markup.html_tags import is_link
 from service.text.markup.nesting import close_tags
 from service.text.run import Run, Tag
@@ -18,6 +20,12 @@ from service.text.segmenter import has_letter
 _BETWEEN = regex.compile(r"(?:[\s\p{S}\ufe0f\u200d|/\\·•‧*()\[\]›»]|(?<=\s)[-–—](?=\s))*+")
 """Blanks, separators, brackets and emoji, but neither marks of sentences nor dashes between two words."""
 _MIN_LINKS = 2
+_END_OF_SENTENCE = regex.compile(
+    r"(?:\.{3}|[…!?])[\p{Pe}\p{Pf}\"']*+\s*+\Z|(?P<dot>\.)[\p{Pe}\p{Pf}\"']*+\s++\Z"
+)
+_WORD = regex.compile(r"\w++")
+_MOST_WORDS = 4
+"""Maximum words of a link to the rest of a text."""
 
 
 def cut(sentence: Run) -> list[str | Run]:
@@ -38,6 +46,33 @@ def cut(sentence: Run) -> list[str | Run]:
         return [sentence]
     pieces = [part.written() if index % 2 == 0 else part for index, part in enumerate(parts)]
     return list(filter(None, pieces))
+
+
+def without_last_link(run: Run, language: Language) -> list[Run]:
+    """Split a text from the link behind its last sentence, such as "more" or "Read on", or return it alone.
+
+    In one sentence, the link would enclose other words.
+    """
+    links = [at for at, tag in enumerate(run.tags) if tag.kind == "open" and is_link(tag.raw)]
+    if not links:
+        return [run]
+    index = links[-1]
+    begin = run.tags[index].at
+    last = close_tags(run.tags[index:]).get(0)
+    words = _WORD.findall(run.text, begin)
+    end = _END_OF_SENTENCE.search(run.text, max(0, begin - LOOKED_AT), begin)
+    if (
+        last is None
+        or run.text[run.tags[index + last].at :].strip()
+        or not 1 <= len(words) <= _MOST_WORDS
+        or end is None
+        or (end["dot"] and is_inner(run.text[: end.start()][-LOOKED_AT:], words[0], language))
+    ):
+        return [run]
+    return [
+        run.part(0, begin, run.tags[:index]),
+        run.part(begin, len(run.text), run.tags[index:]),
+    ]
 
 
 def _elements(tags: Sequence[Tag]) -> Iterator[tuple[int, int]]:

@@ -1,7 +1,7 @@
 r"""SubRip and WebVTT subtitles: the dialogue is translated; numbers, names, times and the header are kept.
 
-In the dialogue, and in any other text, the markup of WebVTT and Advanced SubStation Alpha is converted to
-tags: `<c.yellow>`, `<v Anna>`, `<00:01.500>`, `{\an8}`.
+In the dialogue, and in any other text, the markup of WebVTT, Advanced SubStation Alpha and lyrics (LRC) is
+converted to tags: `<c.yellow>`, `<v Anna>`, `<00:01.500>`, `{\an8}`, `[00:12.00]`.
 """
 
 import re
@@ -19,11 +19,13 @@ _TAG = re.compile(
       </?(?:c|ruby|rt|[biu])(?:\.[^\s.<>&]++)*+>
     | </(?:v|lang)>
     | <(?:v|lang)(?:\.[^\s.<>&]++)*+[ \t][^<>\n]++>
-    | <(?:\d{2,}+:)?\d\d:\d\d\.\d{3}>
+    | <(?:\d{2,}+:)?\d\d:\d\d\.\d{2,3}>
+    | \[\d\d:\d\d(?:[.:]\d{2,3})?\]
     | \{\\[^{}\n]*+\}
     """,
     re.VERBOSE,
 )
+_MAY_HOLD_ONE = re.compile(r"<|\{\\|\[\d")
 _HEADER = re.compile(r"\ufeff?WEBVTT\b")
 _COMMENT = re.compile(
     r"(?:(?<=\n\n)|(?<=\n\r\n))(?:NOTE|STYLE|REGION)(?!\S)(?:(?!\n\r?\n).)*+", re.DOTALL
@@ -65,7 +67,7 @@ def _without_name(text: str) -> str:
 
 def tagged(run: Run) -> Run:
     """Convert the markup of subtitles in a run to tags, unless a part of it is protected."""
-    if "<" not in run.text and "{\\" not in run.text:
+    if _MAY_HOLD_ONE.search(run.text) is None:
         return run
     matches = [
         match

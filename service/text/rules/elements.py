@@ -11,11 +11,13 @@ from service.text.run import Place, Run, Tag
 from service.text.words import LINE_BREAKS
 
 _RAISED = re.compile(r"<(?:sub|sup)\b", re.IGNORECASE)
-_LONGEST_UNIT = 3
-"""Maximum letters of a unit; after a longer word, a superscript number is a footnote's."""
+_UNIT = re.compile(r"(?<![^\W\d_])(?:[A-Za-zµΩ]|[cdkmnµ]m|ft|in|yd|mi|sq)\Z")
+"""A letter or unit; after other words, a superscript number is a footnote's."""
 _WORD, _FEWEST_WORDS = re.compile(r"[^\W\d_]{3,}+"), 3
 """Words, and the least number of them that directly behind another word are no part of it."""
-_OF_FOOTNOTES = "0123456789[](),*† "
+_FOOTNOTE = re.compile(r"[\d\[\](),*† ]*+|[\[(]?[a-z][)\]]?")
+_NOTE = re.compile(r"\s*+[\[(].*[)\]]\s*+", re.DOTALL)
+"""A note in brackets, such as [citation needed]."""
 _OPENING, _CLOSING = "([{", ",.;:!?…)]}"
 _SPACE_AFTER = re.compile(r"[ ]|\s+")
 _BEGINS_WORD = re.compile(rf"[{re.escape(_CLOSING)}]\w")
@@ -82,10 +84,9 @@ def _is_footnote(run: Run, tag: Tag, end: int) -> bool:
     start, text = tag.at, run.text
     return (
         tag.raw[1:4].lower() == "sup"
-        and not text[start:end].strip(_OF_FOOTNOTES)
+        and _FOOTNOTE.fullmatch(text, start, end) is not None
         and text[start - 1 : start].isalpha()
-        and start > _LONGEST_UNIT
-        and text[start - _LONGEST_UNIT - 1 : start].isalnum()
+        and _UNIT.search(text, max(0, start - 3), start) is None
     )
 
 
@@ -108,7 +109,9 @@ def _whole(run: Run) -> Run:
 
 def _is_prose(text: str, start: int, end: int) -> bool:
     """Check whether a raised or lowered stretch has words of its own, such as captions in small print."""
-    is_beside_word = text[max(0, start - 1) : start].isalnum()
+    is_beside_word = text[max(0, start - 1) : start].isalnum() and not _NOTE.fullmatch(
+        text, start, end
+    )
     words = _WORD.findall(text, start, end)
     return len(words) >= (_FEWEST_WORDS if is_beside_word else 1)
 

@@ -56,7 +56,7 @@ KINDS = {
         (?: :(?:[\w.~+-]++/)++ [\w.~+-]*\w )?                        # git@host.example:path/x.git
     """,
     "account": r"""
-        (?<!\w) @\w++
+        (?<!\w) @\w++ (?:\.[a-z\d_]\w*+)*+
         (?: (?: @ | (?:-\w++)*+/(?=[a-z]) ) [\w.-]*\w )?  # @somebody@example.org, @scope/package
     """,
     "hashtag": HASHTAG,
@@ -78,9 +78,10 @@ KINDS = {
     """,
     "path": rf"""
         (?<![\w/.<-])
-        (?: (?: ~ | \.{{1,2}} )(?=/) | (?=/[\w.@+-]++[/?\#]) )       # ~/x, ../x, /x/
+        (?: (?: ~ | \.{{1,2}}(?:/\.\.)*+ )(?=/) | (?=/[\w.@+-]++[/?\#]) )  # ~/x, ../../x, /x/
         (?: /[\w.@+-]*[\w@+-] )++ /? (?!\w)
         (?: [?\#](?=[\w/]) [^{_ENDS_URL}]* [^{_ENDS_URL}{_BEHIND}] )?
+      | (?<![\w/.<-]) \.\.(?:/\.\.)++ (?![\w./])
     """,
     "media type": rf"""
         (?<![\w/.-])
@@ -95,8 +96,13 @@ KINDS = {
     """,
     # "--force", (--size=2), but not "--well, no": a model that knows -- as a dash keeps those between spaces
     "option": "|".join(
-        rf"(?<=[{opening}]) --[a-z][\w-]*+ (?:=[\w./-]*\w)? (?=[{closing}])"
-        for opening, closing in _AROUND_OPTIONS.items()
+        [
+            r"(?<![\w-]) --[a-z]\w*+ (?:-\w++)++ (?:=[\w./-]*\w)?",  # --dry-run
+            *(
+                rf"(?<=[{opening}]) --[a-z][\w-]*+ (?:=[\w./-]*\w)? (?=[{closing}])"
+                for opening, closing in _AROUND_OPTIONS.items()
+            ),
+        ]
     ),
     "Windows path": rf"""
         (?<!\w) (?: [A-Za-z]:\\ | \\\\ ) [^{_ENDS_WINDOWS_PATH}]* [^{_ENDS_WINDOWS_PATH}.!]
@@ -113,7 +119,7 @@ KINDS = {
     "braces": r"""
         (?: [$%\#] | (?<!\w)[!@&] )? \{\{? [ ]? (?: [^{}\s][^{}\n]{0,60} )? \}?\}
     """,
-    "brackets": r"\[\[ [^\[\]\n]{1,60} \]\]",
+    "brackets": r"\[\[ [^\[\]\n]{1,60} \]\] | \[% [^\[\]%\n]++ %\]",
     "name in percent signs": r"(?<![\d%]) %[^\W\d]\w{2,}+% (?!%)",  # %date%, which is not %d
     # with a position or name, any text may follow; otherwise, percentages are excluded: 100%ige, 5 % davon
     "printf": rf"""
@@ -146,7 +152,8 @@ KINDS = {
     """,
     "entity": r"& (?: [A-Za-z]\w{1,30}+ | \#\d{1,7}+ | \#x[0-9a-fA-F]{1,6}+ ) ;",
     "name with signs": r"(?<![\w+\#]) [^\W\d_]\w{0,30}+ (?:\+{2,3}+|\#) (?![\w+\#])",  # C#, Notepad++
-    "box to tick": r"\[[ \u00a0]*\]",
+    "keys": r"(?<![\w+]) \+\+ [a-z0-9][\w-]*+ (?:\+[\w-]++)*+ \+\+ (?![\w+])",  # ++ctrl+alt+del++
+    "box to tick": r"\[ (?: [ \u00a0]* | \* ) \]",  # also [*], an item of a forum's list
     "gap to fill in": r"""
         (?<![^\s:(\[])
         (?: [._…]{4,}+ | _{3,}+ | (?<!\.[ ])\.(?:[ ]\.){3,}+ )  # ....., ___, . . . .

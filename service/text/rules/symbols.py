@@ -11,8 +11,8 @@ import regex
 
 from service.text.rules.placeholders import HASHTAG
 from service.text.rules.rule import Rule
-from service.text.run import Place, Run
-from service.text.words import LINE_BREAKS
+from service.text.run import PROTECTED, Place, Run
+from service.text.words import BLANKS, LINE_BREAKS
 
 _DIRECTION = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _CONTROL = r"\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f"  # the others are whitespace
@@ -40,6 +40,8 @@ _OF_TERMINALS = r"\x1b\[[\d;]*+[A-Za-z]"
 """An escape sequence, such as those for colours."""
 _UNSEEN = re.compile(f"(?:{_OF_TERMINALS}|[{_DIRECTION}{_CONTROL}{_NONE}{_EMPTY}\u200c\u200d])+")
 _OF_WORD_BEFORE = "®™℠†‡"
+_SECTION = rf"(?<![\d§])(?<!\d[{BLANKS}])§++(?![{BLANKS}]?[\d{PROTECTED}{{%$<])"
+"""A section sign without a number or variable, such as a link to a heading."""
 _KEYCAP = "[0-9#*]\ufe0f?\u20e3"
 _HEART = r"(?<!\w)<3(?!\w)"
 _ACCELERATOR = r"(?<![\s\S])&(?=[^\W\d_])"  # &File; elsewhere, it may mean "and"
@@ -64,10 +66,20 @@ _JOINED = "[\u200d\u20e3\ufe0e\ufe0f\U000e0020-\U000e007f]"
 _OF_NUMBER = rf"[{_OF_WORD_BEFORE}©](?![\w-])(?<=(?<![\w.,·-])\d[\d.,]*[{_OF_WORD_BEFORE}©])"
 """A sign after a number; in Windows11® and 365®-users, it belongs to a word."""
 _PICTURE = rf"(?!{_OF_NUMBER})[{_PICTURES}]"
-_KINDS = (_OF_TERMINALS, _PICTURE, _BETWEEN_WORDS, _KEYCAP, _HEART, _FACE, _ACCELERATOR, _DRAWN)
+_KINDS = (
+    _OF_TERMINALS,
+    _PICTURE,
+    _SECTION,
+    _BETWEEN_WORDS,
+    _KEYCAP,
+    _HEART,
+    _FACE,
+    _ACCELERATOR,
+    _DRAWN,
+)
 _SYMBOL = f"(?:{'|'.join(_KINDS)}){_JOINED}*"
 _MAY_HOLD_ONE = re.compile(  # single signs between letters are common: up-to-date, and/or
-    rf"[{_PICTURES}{_EMPTY}\u200c\u200d<:;=#\u20e3~*+_>|^&/\\-]"
+    rf"[{_PICTURES}§{_EMPTY}\u200c\u200d<:;=#\u20e3~*+_>|^&/\\-]"
     rf"(?:(?<![-~*+_>|^&/\\])|[ ]?{_SIGN}|(?<=&)(?<![\s\S]&)(?=\w))"
 )
 """A fast check that rejects most texts."""
@@ -91,7 +103,7 @@ class Symbols(Rule):
         """Return the run with its symbols as tags."""
         if _MAY_HOLD_ONE.search(run.text) is None:
             return run
-        matches = run.between_tags(_matches)
+        matches = run.between_tags(_matches if run.format == "text" else _matches_in_markup)
         extractions = [
             (match, *_extraction(match)) for match in matches if not _is_protected(match, run)
         ]
@@ -125,6 +137,15 @@ def _matches(text: str, start: int, end: int) -> Iterator[regex.Match[str]]:
     """Yield symbols, and hashtags at the end of a line; other hashtags are words of their sentence."""
     for match in _WITH_HASHTAGS.finditer(text, start, end):
         if "#" not in match.group() or _ENDS_LINE.match(text, match.end()):
+            yield match
+        else:
+            yield from _SYMBOLS.finditer(text, *match.span())
+
+
+def _matches_in_markup(text: str, start: int, end: int) -> Iterator[regex.Match[str]]:
+    """Yield the same where line breaks are spaces: hashtags only at the end of the text."""
+    for match in _matches(text, start, end):
+        if "#" not in match.group() or not text[match.end() :].strip():
             yield match
         else:
             yield from _SYMBOLS.finditer(text, *match.span())

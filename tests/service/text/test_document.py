@@ -284,6 +284,18 @@ def test_names_in_the_text_are_not_used_as_stand_ins() -> None:
         ("<p>“Neu!”<cite>Karel Novák</cite></p>", ["Neu!", "Karel Novák"]),
         ("<p>„Ano“<i><b>Eva</b></i> »<b>Ne</b>«</p>", ["Ano", "Eva »Ne«"]),
         ("<p>“你好”<b>玛丽</b></p>", ["你好玛丽"]),
+        ("<h2>Haus<b class=mw-editsection>[<a>neu</a>]</b></h2>", ["Haus", "neu"]),
+        ("<p>#rot\nund #blau\n</p>", ["Tom\nund"]),
+        ("<p>Die Hunde<sup>[a]</sup> da</p>", ["Die Hunde da"]),
+        ("<p>Am Ende...<a>mehr</a></p>", ["Am Ende", "mehr"]),
+        ("<p>Ist da. <a>mehr »</a></p>", ["Ist da.", "mehr"]),
+        ("<p>Ist <b>da. <a>»</a></b></p>", ["Ist da."]),
+        ("<p>Das ist J. <a>bach</a></p>", ["Das ist J. bach"]),
+        ("<p>Ist da. <a>mehr als genug und viel</a></p>", ["Ist da. mehr als genug und viel"]),
+        ("<p><a>« Zpět</a> <a>Další »</a></p>", ["Zpět", "Další"]),
+        ("<p><a>Firma Hof. KG</a> <a>Ano. Ne</a></p>", ["Firma Hof. KG", "Ano. Ne"]),
+        ("<p>Am Ende …<b>ja</b>, ja</p>", ["Am Ende ja, ja"]),
+        ("<p><i style='mso-list:Ignore'>o<b> </b></i>Ein Haus</p>", ["Ein Haus"]),
     ],
 )
 def test_adjacent_elements_without_a_space_are_separate_texts(

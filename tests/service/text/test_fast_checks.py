@@ -26,6 +26,7 @@ from service.text.rules.already import Already
 from service.text.rules.dashes import Dashes
 from service.text.rules.directions import Directions
 from service.text.rules.ellipses import Ellipses
+from service.text.rules.enumerators import Enumerators
 from service.text.rules.escapes import Escapes
 from service.text.rules.names import Names
 from service.text.rules.operators import Operators
@@ -89,6 +90,7 @@ OF_SIGNS: dict[str, Rule] = {
     "dashes": Dashes(),
     "slashes": Slashes(),
     "operators": Operators(),
+    "enumerators": Enumerators(),
     "punctuation": Punctuation("en"),
 }
 """Rules that depend on a vocabulary have the one with which they change the most."""

@@ -173,9 +173,14 @@ def test_the_neutral_profile_preserves_any_text(text: str) -> None:
         ("ja", "・りんご\n・なし", ["りんご", "なし"]),
         ("he", "א) תפוח", ["תפוח"]),
         ("de", "(A) und (B)", ["(A) und (B)"]),
+        ("en", "I. The house\nII. The dog\n (iii) the cat", ["The house", "The dog", "the cat"]),
+        ("en", "iv. Name\nxiv) date\na. The house\nIV.\u00a0\u00a0End", ["Name", "date", "The house", "End"]),
+        ("en", "II.\n(ii)\nx.\n[*]Red [*] blue\n· green\n» red", ["Red [*] blue", "green", "red"]),
+        ("en", "I am\nI. M. Pei\nin. The\nIII cats", ["I am", "I. M. Pei", "in.", "The", "III cats"]),
+        ("de", "z. B. Hunde\ni. d. R. Hunde\nd. h. Das", ["z. B. Hunde", "i. d. R. Hunde", "d. h. Das"]),
     ],
-)
-def test_list_markers_may_be_letters_of_any_script(code: str, text: str, found: list[str]) -> None:
+)  # fmt: skip
+def test_list_markers_may_be_letters_or_numerals(code: str, text: str, found: list[str]) -> None:
     assert sentences(text, code) == found
 
 

@@ -38,6 +38,12 @@ def numbered(text: str, form: Format) -> tuple[list[str], str]:
         ('"dům","pes","ano"', ["dům", "pes", "ano"], '"0","1","2"'),
         ("červená,zelená,modrá", ["červená", "zelená", "modrá"], "0,1,2"),
         ("1;Jan Novák;1,5;ano\n", ["Jan Novák", "ano"], "1;0;1,5;1\n"),
+        (
+            'id,jméno,kus\n1,"Dům, velký",2\n',
+            ["id", "jméno", "kus", "Dům, velký"],
+            '0,1,2\n1,"3",2\n',
+        ),
+        ('3;"Řekl ""ano, ne""";3,25', ["Řekl", "ano, ne"], '3;"0 ""1""";3,25'),
         ("Další stránka »", ["Další stránka"], "0 »"),
         ("« Zpět\n", ["Zpět"], "« 0\n"),
         ("‹\u00a0Zpět", ["Zpět"], "‹\u00a00"),

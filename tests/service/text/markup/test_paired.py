@@ -25,6 +25,9 @@ def tags(text: str) -> tuple[str, list[tuple[int, str, str]]]:
         ("{{#if a}}Ano{{/if}}", "Ano", ["{{#if a}}", "{{/if}}"]),
         ('[quote="jan, post:1"]\nNe.\n[/quote]', "\nNe.\n", ['[quote="jan, post:1"]', "[/quote]"]),
         ('a <x id="1">b</x>', "a b", ['<x id="1">', "</x>"]),
+        ('<a-b c-d :e="f">ano</a-b>', "ano", ['<a-b c-d :e="f">', "</a-b>"]),
+        ('<video controls src="a"></video> a', " a", ['<video controls src="a">', "</video>"]),
+        ("<button disabled>Ano</button>", "Ano", ["<button disabled>", "</button>"]),
         ("[b]a [i]b[/b] c[/i]", "a [i]b c[/i]", ["[b]", "[/b]"]),
     ],
 )
@@ -39,6 +42,7 @@ def test_markers_in_pairs_are_tags(text: str, left: str, raws: list[str]) -> Non
     "text",
     [
         "{name} a [x] a <0> a List<String>",
+        "<a-b pes c-d>ano</a-b>",
         "[/b] {/link} </0> a/b",
         "[b]ano[/i] {a}b{/c}",
         "1 < 2 </ 3 [ /b]",

@@ -38,7 +38,7 @@ def sentences(text: str) -> list[str]:
 
 
 def test_the_examples_in_docstrings_are_right() -> None:
-    assert doctest.testmod(html_tags) == (0, 4)
+    assert doctest.testmod(html_tags) == (0, 5)
 
 
 @pytest.mark.parametrize(
@@ -126,6 +126,11 @@ def test_the_examples_in_docstrings_are_right() -> None:
             [(0, "<lang en>"), (2, "</lang>"), (4, "<i.a>"), (6, "</i>")],
         ),
         ("a <c und d> e, List<String>", "a <c und d> e, List<String>", []),
+        (
+            "a <input disabled x=1> <b open als c>",
+            "a  <b open als c>",
+            [(2, "<input disabled x=1>")],
+        ),
         ("Ein \\* *da*", "Ein * da", [(4, "\\"), (6, "*"), (8, "*")]),
     ],
 )

@@ -1,4 +1,4 @@
-"""Blocks of WebVTT that are no subtitles."""
+"""Blocks of WebVTT that are no subtitles, and the times of lyrics."""
 
 import pytest
 
@@ -24,3 +24,10 @@ def test_comments_between_subtitles_are_kept(comment: str, line_break: str) -> N
 def test_notes_of_other_subtitles_are_translated() -> None:
     text = f"{CUE.format(1)}NOTE das.\n\n{CUE.format(2)}"
     assert "NOTE das." in "".join(piece.text for piece in parse(text) if isinstance(piece, Run))
+
+
+def test_times_of_lyrics_are_tags() -> None:
+    text = "[ar:Jan]\n[00:12.00]Der Hund\n[00:17:20] ist <00:18.00>da [x]"
+    [run] = [piece for piece in parse(text) if isinstance(piece, Run)]
+    assert [tag.raw for tag in run.tags] == ["[00:12.00]", "[00:17:20]", "<00:18.00>"]
+    assert run.text == "[ar:Jan]\nDer Hund\n ist da [x]"

@@ -52,6 +52,21 @@ def test_the_number_of_a_footnote_is_not_part_of_the_word(mark: str) -> None:
     assert unchanged(document) == html
 
 
+@pytest.mark.parametrize(
+    ("word", "mark"), [("Hund", "[a]"), ("Hund", "(b)"), ("Hof", "2"), ("Hunde", "c")]
+)
+def test_a_footnote_may_follow_any_word(word: str, mark: str) -> None:
+    html = f"<p>Der {word}<sup>{mark}</sup> ist da.</p>"
+    [sentence] = take_apart(html, "html", "sentences").sentences
+    assert sentence.text == f"Der {word} ist da."
+
+
+@pytest.mark.parametrize("unit", ["m", "km", "x", "µm"])
+def test_the_power_of_a_unit_is_no_footnote(unit: str) -> None:
+    [sentence] = take_apart(f"<p>Je {unit}<sup>2</sup> da.</p>", "html", "sentences").sentences
+    assert [one.written for one in sentence.stand_ins] == [f"{unit}<sup>2</sup>"]
+
+
 def test_a_word_with_a_superscript_is_kept_whole() -> None:
     [sentence] = take_apart("<p>Die Firma<sup>neu</sup> ist da.</p>", "html", "sentences").sentences
     assert [one.written for one in sentence.stand_ins] == ["Firma<sup>neu</sup>"]

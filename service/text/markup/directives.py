@@ -1,0 +1,77 @@
+"""Lines that site generators add to Markdown, and Fluent's variants: what a block is, its title, imports.
+
+`!!! note "Title"`, `:::tip[Title]`, `=== "Tab"`, `[!TIP] Title`. The title is translated. The rest, with its
+quotes, is preserved.
+"""
+
+import re
+from bisect import bisect_left
+
+from service.text.markup.cells import cut_at
+from service.text.run import Run
+
+_TYPES = "|".join(
+    """
+    abstract admonition attention bug caution danger done error example fail failure faq hint important info
+    missing note question quote seealso success summary tip tldr todo warning
+    """.split()  # noqa: SIM905 - reads better than a page of quotes
+)
+_QUOTED = r"[ \t]++\"(?P<{}>[^\"\n]*+)\""
+_BRACES = r"\{[^{}\n]*+\}"
+_FORMS = (
+    # Python-Markdown: !!! note "Title", === "Tab"
+    rf"(?:!!!|\?\?\?\+?)[ \t]*+(?:{_TYPES})(?![\w-])(?:[ ](?:inline|end)\b)*+(?:{_QUOTED.format('a')})?+",
+    rf"(?:!!!|\?\?\?\+?)[ \t]*+[a-z][\w-]*+(?:[ ][\w-]++)*+{_QUOTED.format('b')}",
+    rf"={{3}}[!+]?+{_QUOTED.format('c')}",
+    # Docusaurus, VitePress: :::note[Title], ::: tip Title; MyST: :::{note} Title
+    rf":{{3,}}+[ \t]*+(?:(?:[\w-]++|{_BRACES})(?:\[(?P<d>[^\[\]\n]*+)\]|[ \t]++(?P<e>[^\s{{][^\n{{]*+))?+"
+    rf"(?:[ \t]*+{_BRACES})?+)?+",
+    # PyMdown: /// note | Title
+    rf"///(?:[ \t]++(?:[\w-]++[ \t]*+\|[ \t]*+(?P<f>[^\n]*+)|(?:{_TYPES})(?![\w-])))?+",
+    # GitHub, Obsidian: [!TIP]- Title
+    r"\[![\w-]++\][+-]?+(?:[ \t]++(?P<g>[^\n]*+))?+",
+    # reStructuredText: .. note:: Text
+    rf"\.\.[ \t]++(?:{_TYPES})::(?:[ \t]++(?P<h>[^\n]*+))?+",
+    r"\.\.[ \t]++[\w-]++(?::[\w-]++)*+::[^\n]*+",
+    # Fluent: *[other] Text
+    r"\*?\[(?:zero|one|two|few|many|other|male|female|masculine|feminine|neuter|\d++)\][ \t]++(?P<i>[^\n]*+)",
+    # MDX
+    r"import[ \t]++(?:[\w$*{},][^\"'\n]*?[ \t]from[ \t]++)?(?:\"[^\"\n]++\"|'[^'\n]++');?+",
+    r"export[ \t]++(?:(?:const|let|var)[ \t]++\w++[ \t]*+=|function[ \t]++\w++\(|\*[ \t]|\{)[^\n]*+",
+    r"export[ \t]++default[ \t]++(?:function\b|class\b|\w++;|[({])[^\n]*+",
+)
+_DIRECTIVE = re.compile(rf"^[ \t]*+(?:{'|'.join(_FORMS)})[ \t\r]*+(?:\n|\Z)", re.MULTILINE)
+"""A line with a directive; a group is its title."""
+_MAY_HOLD_ONE = re.compile(r"!!!|\?\?\?|===|::|///|\[[!a-z\d]|(?:im|ex)port ")
+"""A fast check that rejects most texts."""
+_OUTER_LINE = re.compile(
+    r"^(?:(?P<has_body>(?:!!!|\?\?\?\+?|={3}[!+]?)[ \t]*+[\w\"])|\S)", re.MULTILINE
+)
+"""The beginning of a line that is not indented."""
+
+
+def cut(run: Run) -> list[str | Run]:
+    """Split a run at such lines, in order; without them, return the run alone."""
+    if run.is_of_words or _MAY_HOLD_ONE.search(run.text) is None:
+        return [run]
+    places = []
+    for match in _DIRECTIVE.finditer(run.text):
+        first, last = match.span(match.lastgroup or 0)
+        places += (
+            [(match.start(), first), (last, match.end())] if match.lastgroup else [match.span()]
+        )
+    places = [place for place in places if place[0] < place[1]]
+    return cut_at(run, places) if places else [run]
+
+
+class Bodies:
+    """Distinguishes the bodies of directives, which are indented as code is, from code."""
+
+    def __init__(self, text: str) -> None:
+        """Find the lines of a text that are not indented."""
+        self._lines = list(_OUTER_LINE.finditer(text))
+
+    def has(self, position: int) -> bool:
+        """Check whether an indented line at `position` belongs to a directive."""
+        index = bisect_left(self._lines, position, key=re.Match.start) - 1
+        return index >= 0 and self._lines[index]["has_body"] is not None
