@@ -168,7 +168,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _existing(file: TextIO | None) -> str:
-    """Read a key, which is a line of UTF-8.
+    """Read a key, which is the only line, in UTF-8; a terminal is read up to the end of the line.
 
     Raises:
         ValueError: there is none, or no client could send it.
@@ -178,6 +178,7 @@ def _existing(file: TextIO | None) -> str:
     max_bytes = 8 * MAX_KEY_CHARACTERS  # with a byte order mark and blanks, which are left out
     try:
         line = file.buffer.readline(max_bytes)
+        is_only_one = file.isatty() or len(line) == max_bytes or not file.buffer.read(1)
         key = line.decode("utf-8-sig").strip(" \t\r\n")
     except OSError as error:
         raise ValueError(f"standard input cannot be read: {error.strerror}") from None
@@ -187,6 +188,8 @@ def _existing(file: TextIO | None) -> str:
         raise ValueError("standard input has no key")
     if len(key) > MAX_KEY_CHARACTERS or len(line) == max_bytes:
         raise ValueError(f"the key has more than {MAX_KEY_CHARACTERS} characters")
+    if not is_only_one:
+        raise ValueError("standard input has more than one line")
     if not key.isprintable() or " " in key:
         raise ValueError("the key has blanks or characters that cannot be printed")
     return key

@@ -93,7 +93,7 @@ def test_a_generated_key_is_accepted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "key"),
     [
-        ("1b4e28ba-2fa1\nand more\n", "1b4e28ba-2fa1"),
+        ("1b4e28ba-2fa1\n", "1b4e28ba-2fa1"),
         ("\ufeff \tschlüssel\r\n", "schlüssel"),
         ("𝔄" * 256, "𝔄" * 256),
     ],
@@ -113,6 +113,7 @@ def test_an_existing_key_is_accepted_and_not_shown(tmp_path: Path, given: str, k
     [
         (b"", "standard input has no key"),
         (b" \r\nkey\n", "standard input has no key"),
+        (b"key\nother key\n", "standard input has more than one line"),
         (b"k" * 257, "the key has more than 256 characters"),
         (b" " * 100_000, "the key has more than 256 characters"),
         (b"a b\n", "the key has blanks or characters that cannot be printed"),

@@ -87,7 +87,7 @@ def split(request: Request, body: bytes) -> tuple[bytes, bytes]:
     Raises:
         InvalidRequestError: the header field with the length of the JSON is invalid.
     """
-    length = request.headers.get(JSON_LENGTH, "")
+    length = ", ".join(request.headers.getlist(JSON_LENGTH))  # of several, none is right
     if not length:
         return body, b""
     is_number = length.isascii() and length.isdigit() and len(length) <= MAX_DIGITS

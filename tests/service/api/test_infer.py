@@ -182,6 +182,13 @@ def test_texts_in_binary_get_translations_in_binary(client: TestClient) -> None:
         assert answer.json()["outputs"][0]["data"] == expected["translatedText"]
 
 
+def test_two_lengths_of_the_json_are_refused(client: TestClient) -> None:
+    fields = [("Inference-Header-Content-Length", length) for length in ("2", "1")]
+    answer = client.post(INFER, content=b"{}", headers=fields)
+    assert answer.status_code == 400
+    assert answer.json()["error"].endswith("must be a length of at most 2 bytes, but is 2, 1")
+
+
 @pytest.mark.parametrize(
     ("binary", "size", "length", "message"),
     [
