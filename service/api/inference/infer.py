@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field, model_validator
 
 from service.api.dependencies import Services, seconds_left, services, unless_client_leaves
 from service.api.errors import TRANSLATION_ERRORS, shortened
@@ -58,6 +58,15 @@ class OutputParameters(BaseModel):
             "`binary_data_output` decides."
         ),
     ] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_supported(cls, given: Any) -> Any:
+        if isinstance(given, dict):
+            for name in ("classification", "shared_memory_region"):
+                if name in given:
+                    raise ValueError(f"{name} is not supported")
+        return given
 
 
 class RequestedOutput(BaseModel):

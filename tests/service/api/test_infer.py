@@ -182,6 +182,16 @@ def test_texts_in_binary_get_translations_in_binary(client: TestClient) -> None:
         assert answer.json()["outputs"][0]["data"] == expected["translatedText"]
 
 
+@pytest.mark.parametrize("name", ["classification", "shared_memory_region"])
+def test_an_output_in_a_form_that_is_not_supported_is_refused(
+    client: TestClient, name: str
+) -> None:
+    output = {"name": "text", "parameters": {name: 1}}
+    answer = client.post(INFER, json=asked(outputs=[output]))
+    assert answer.status_code == 400
+    assert f"{name} is not supported" in answer.json()["error"]
+
+
 def test_two_lengths_of_the_json_are_refused(client: TestClient) -> None:
     fields = [("Inference-Header-Content-Length", length) for length in ("2", "1")]
     answer = client.post(INFER, content=b"{}", headers=fields)
