@@ -1,4 +1,4 @@
-r"""Keeps the quotes of strings in programs and resources escaped or doubled: It\'s, \"Save\", ""Save"".
+r"""Keeps quotes escaped or doubled as strings in programs and resources have them: It\'s, ""Save"", {0}''s.
 
 Otherwise, a quote would end the string. A model loses a part of such a quote, or the words in it.
 """
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from service.text.rules.pairs import MarkPair, as_tags
 from service.text.rules.rule import Rule
 from service.text.run import Run
+from service.text.words import Span
 
 _QUOTE = re.compile(r"(?<!\\)(?P<backslashes>\\*+)(?P<quote>[\"'])")
 _QUOTED = re.compile(
@@ -16,6 +17,7 @@ _QUOTED = re.compile(
 )
 _LONG = re.compile(r'(?<![\w"])(?P<quote>"{2,3})(?=\w)[^"\n]++(?P=quote)(?![\w"])')
 """Text in the quotes of CSV or of a docstring."""
+_APOSTROPHES = re.compile("'++")
 _PLAIN = re.compile(r"(?<!\\)[\"']")
 
 
@@ -28,9 +30,11 @@ class Escapes(Rule):
     is_of_signs = True
 
     def prepare(self, run: Run) -> Run:
-        """Return the sentence without the backslashes before quotes."""
+        """Return the sentence without the backslashes before quotes, and with single apostrophes."""
         if '""' in run.text:
             run = as_tags(run, [_pair(match) for match in run.between_tags(_LONG.finditer)])
+        if _doubles_apostrophes(run):
+            return run.edited([(*span, "'") for span in _apostrophes(run)])
         if "\\" not in run.text:
             return run
         run = as_tags(run, [_pair(match) for match in run.between_tags(_QUOTED.finditer)])
@@ -44,7 +48,11 @@ class Escapes(Rule):
         )
 
     def restore(self, source: Run, translation: Run) -> Run:
-        """Escape the quotes of the translation that are escaped in the source."""
+        """Escape the quotes of the translation that are escaped in the source, or double its apostrophes."""
+        if _doubles_apostrophes(source):
+            return translation.edited_outside(
+                [(*match.span(), "''") for match in _APOSTROPHES.finditer(translation.text)]
+            )
         if "\\" not in source.text:
             return translation
         escaped = _escaped(source)
@@ -55,6 +63,20 @@ class Escapes(Rule):
                 if match[0] in escaped
             ]
         )
+
+
+def _doubles_apostrophes(run: Run) -> bool:
+    """Check whether a message with variables in braces has only doubled apostrophes, as for Java."""
+    if "''" not in run.text or not any(run.text[part.begin] == "{" for part in run.protected):
+        return False
+    spans = _apostrophes(run)
+    return bool(spans) and all(last - first == 2 for first, last in spans)
+
+
+def _apostrophes(run: Run) -> list[Span]:
+    """Return the apostrophes outside protected parts."""
+    spans = [match.span() for match in run.between_tags(_APOSTROPHES.finditer)]
+    return [span for span in spans if not run.protected_between(*span)]
 
 
 def _quotes(run: Run) -> Iterator[re.Match[str]]:

@@ -172,7 +172,7 @@ def test_the_last_bytes_of_many_requests_do_not_begin_them_in_one_turn(body: byt
 
     connections = Connections()
     connections.others = Counting()
-    talk(conversation, connections)
+    talk(conversation, connections, keep_alive_seconds=60)
     assert begun[0] < 60  # the others have waited in line
 
 

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.text.rules.escapes import Escapes
+from service.text.rules.placeholders import Placeholders
 from service.text.run import Run, Tag
 from tests.service.text.pipelines import aligned, assembled, take_apart, unchanged
 
@@ -27,6 +28,17 @@ from tests.service.text.pipelines import aligned, assembled, take_apart, unchang
 )
 def test_a_model_reads_escaped_quotes_without_backslashes(text: str, read: str) -> None:
     assert Escapes().prepare(Run(text)).text == read
+
+
+def test_doubled_apostrophes_of_messages_stay_doubled() -> None:
+    text = "Das ist {0}''s Haus"
+    run = Placeholders().prepare(Run(text))
+    assert Escapes().prepare(run).text == "Das ist {0}'s Haus"
+    assert Escapes().restore(run, Run("It's {0}'s house")).text == "It''s {0}''s house"
+    for other in ("Das ist {0}s ''Haus'', geht's", "Geht''s gut"):
+        run = Placeholders().prepare(Run(other))
+        assert Escapes().prepare(run) == run
+        assert Escapes().restore(run, Run("It's so")).text == "It's so"
 
 
 def test_pairs_of_escaped_quotes_are_tags() -> None:
