@@ -91,12 +91,13 @@ def _parts(
 
 
 def _labels(content: str | Run, splitting: Splitting, language: Language) -> Iterator[str | Run]:
-    """Split a run at labels that rules might read as prose, such as paths, and at what is between them."""
+    """Split a run at its last link, and at labels of paths and rows that rules might read as prose."""
     if isinstance(content, str):
         yield content
         return
-    for run in rows.without_last_link(content, language):
-        elements_of_row = rows.cut(run)
+    runs = [content] if splitting == "none" else rows.without_last_link(content, language)
+    for run in runs:
+        elements_of_row = rows.labels(run)
         found = [
             label
             for element in elements_of_row
@@ -112,7 +113,7 @@ def _parts_of_run(
     if run.tags:
         check_nesting(run.tags)
         run = replace(run, tags=without_empty_elements(run.tags))
-        if len(elements_of_row := rows.cut(run)) > 1:
+        if len(elements_of_row := rows.labels(run)) > 1:
             for element in elements_of_row:
                 if isinstance(element, str):
                     yield element

@@ -24,24 +24,28 @@ _LINE_BREAKS = re.compile(
 )  # begins with a set, which `re` finds fast
 _BLANK_LINES = re.compile(rf"(?>\r\n|\n|\r){_BLANK}*+(?>\r\n|\n|\r)\s*+")
 _DOTS = frozenset(".۔")
+_BEGINS_ITEM = r"""["'„“«(]*+(?: \p{Lu}\p{L} | \d | A[ ] )"""
 # "- ", "* ", "1. ", "(2) ", "a) ", "iv. " at the beginning of a line; later letters before a dot may be
-# abbreviations, such as German "s. Anhang"
+# abbreviations, such as German "s. Anhang", and a no-break space keeps "XX. Jahrhundert" together
 _MARKER = regex.compile(
     rf"""
     [ \t\u00a0]*+
-    (?: [-*+•‣⁃∙·–—>»›#]++[ \t\u00a0]++ | (?: ・ | \[\*\] )[ \t]*+
-      | (?: \d{{1,3}}[.)]                                    # 1. or 1)
-          | \(?(?: \d{{1,3}} | {ROMAN} | [^\W\d_\p{{Lu}}] )\)  # (1), ii) or a)
-          | (?: {ROMAN} | [a-h] )\.(?= [ \t\u00a0]++ \p{{Lu}}\p{{L}} | \Z )  # IV. The
-        ) (?: [ \t\u00a0]++ | \Z )
+    (?: (?: [-*+•‣⁃∙·–—>#]++ | [»›] )[ \t\u00a0]++ | (?: ・ | \[\*\] )[ \t]*+
+      | \d{{1,3}}[.)][ \t]++                                # 1. or 1)
+      | (?: \(?(?: \d{{1,3}} | {ROMAN} | [^\W\d_\p{{Lu}}] )\)  # (1), ii) or a)
+          | (?: {ROMAN} | [a-h] )\.(?= [ \t\u00a0]++ {_BEGINS_ITEM} | \Z )  # IV. The
+        ) (?: (?:[ \t]|\u00a0{{2}})[ \t\u00a0]*+ | \Z )
     )*+
     """,
     regex.VERBOSE,
 )
+_SECTION = regex.compile(r"\d{1,3}(?:\.\d{1,3})++[.:)]?+[ \t]++(?=\p{Lu}\p{Ll})")
+"""The number of a section, as in "1.1 The buyer", in languages whose nouns have no capitals ("2.5 Liter")."""
 _MAY_BE_MARKED = re.compile(
     r"[ \t\u00a0*+•‣⁃∙·–—>»›#・(\[-]|[\da-hivxIVX\x80-\U0010ffff]{1,7}[.)]|.\)", re.DOTALL
 )
 """A fast check that rejects most lines, because each call to `regex` releases Python's lock."""
+_RIGHT, _LEFT = re.compile("[»›]"), re.compile("[«‹]")
 _WORD = re.compile(r"\w*")
 
 
@@ -91,6 +95,10 @@ def _split_line(line: str, language: Language) -> Iterator[Segment]:
     """Split a part of the text in which line breaks, if any, do not end sentences."""
     marker = _MARKER.match(line) if _MAY_BE_MARKED.match(line) else None
     start = marker.end() if marker else 0
+    if marker and _RIGHT.search(marker[0]) and _LEFT.search(line, start):  # » Ja «
+        start = 0
+    if not language.capitalizes_nouns and (section := _SECTION.match(line, start)):
+        start = section.end()
     if start:
         yield Segment(line[:start], False)
     for end, next_start in _boundaries(line, start, language):

@@ -1,4 +1,4 @@
-r"""Splits runs at separators of cells and lines: tabs, pipes, several spaces, `\N`, `\n` and `\t`."""
+r"""Splits runs at separators of cells and lines: tabs, pipes, several spaces, `+++`, `\N`, `\n` and `\t`."""
 
 import re
 from bisect import bisect_left, bisect_right
@@ -14,11 +14,14 @@ _EM, OTHER_BLANKS = "[\u2001\u2003]", "\u00a0\u2000\u2001\u2002\u2003\u2007\u300
 _BLANK = f"[ {OTHER_BLANKS}]"
 _BETWEEN_COLUMNS = rf"{_BLANK}(?:{_BLANK}{{2,}}+|(?<={_EM}){_BLANK}?+|{_EM})"
 GAP = re.compile(_BETWEEN_COLUMNS)
-_ANY = re.compile(rf"[\t|\\]|{_BETWEEN_COLUMNS}")
+_BETWEEN_NEWS = r"(?:\+{3,}+|\*{3,}+|/{3,}+|•{3,}+|\|{3,}+)"
+_IN_MARKUP = re.compile(rf"{_BETWEEN_COLUMNS}|(?<=\w[ ]){_BETWEEN_NEWS}[ ]++(?=\w)")
+_ANY = re.compile(rf"[\t|\\]|{_BETWEEN_COLUMNS}|[ ]{_BETWEEN_NEWS}[ ]")
 _BETWEEN_CELLS = re.compile(
     rf"""
       (?<=\S)[ ]*+\t[ \t]*+  # at the beginning of a line, it is indentation
     | (?<=\S)[ ]++\|[ ]++(?=[^\s|])
+    | (?<=\w[ ]){_BETWEEN_NEWS}[ ]++(?=\w)
     | (?<=\S){_BETWEEN_COLUMNS}(?=\S)
     | ^[ ]*+\|[ ]++(?=[^\s|]) | (?<=[^\s|])[ ]++\|[ ]*+$  # around a row
     """,
@@ -38,8 +41,8 @@ def cut(run: Run) -> list[str | Run]:
 
 
 def cut_at_gaps(run: Run) -> list[str | Run]:
-    """Split a run of HTML or XML at gaps between columns, in which not all blanks are plain spaces."""
-    gaps = [match.span() for match in GAP.finditer(run.text) if match[0].strip(" ")]
+    """Split a run of HTML or XML at +++ and gaps between columns, in which not all blanks are plain spaces."""
+    gaps = [match.span() for match in _IN_MARKUP.finditer(run.text) if match[0].strip(" ")]
     return cut_at(run, gaps) if gaps else [run]
 
 

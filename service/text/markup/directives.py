@@ -16,36 +16,42 @@ _TYPES = "|".join(
     missing note question quote seealso success summary tip tldr todo warning
     """.split()  # noqa: SIM905 - reads better than a page of quotes
 )
+_WITH_TEXT = "centered|deprecated|epigraph|rubric|sidebar|topic|versionadded|versionchanged"
 _QUOTED = r"[ \t]++\"(?P<{}>[^\"\n]*+)\""
 _BRACES = r"\{[^{}\n]*+\}"
-_FORMS = (
+_IMPORTED = rf"(?:type[ \t]++)?(?:\*[ \t]++as[ \t]++[\w$]++|[\w$]++)?+(?:,?[ \t]*+{_BRACES})?+"
+_WITH_BODY = (
     # Python-Markdown: !!! note "Title", === "Tab"
     rf"(?:!!!|\?\?\?\+?)[ \t]*+(?:{_TYPES})(?![\w-])(?:[ ](?:inline|end)\b)*+(?:{_QUOTED.format('a')})?+",
     rf"(?:!!!|\?\?\?\+?)[ \t]*+[a-z][\w-]*+(?:[ ][\w-]++)*+{_QUOTED.format('b')}",
     rf"={{3}}[!+]?+{_QUOTED.format('c')}",
+)
+_FORMS = (
+    *_WITH_BODY,
     # Docusaurus, VitePress: :::note[Title], ::: tip Title; MyST: :::{note} Title
-    rf":{{3,}}+[ \t]*+(?:(?:[\w-]++|{_BRACES})(?:\[(?P<d>[^\[\]\n]*+)\]|[ \t]++(?P<e>[^\s{{][^\n{{]*+))?+"
-    rf"(?:[ \t]*+{_BRACES})?+)?+",
+    rf":{{3,}}+[ \t]*+(?:(?:[a-z][\w-]*+|{_BRACES})"
+    rf"(?:\[(?P<d>[^\[\]\n]*+)\]|[ \t]++(?P<e>[^\s{{][^\n{{]*+))?+(?:[ \t]*+{_BRACES})?+)?+",
     # PyMdown: /// note | Title
     rf"///(?:[ \t]++(?:[\w-]++[ \t]*+\|[ \t]*+(?P<f>[^\n]*+)|(?:{_TYPES})(?![\w-])))?+",
     # GitHub, Obsidian: [!TIP]- Title
     r"\[![\w-]++\][+-]?+(?:[ \t]++(?P<g>[^\n]*+))?+",
     # reStructuredText: .. note:: Text
-    rf"\.\.[ \t]++(?:{_TYPES})::(?:[ \t]++(?P<h>[^\n]*+))?+",
+    rf"\.\.[ \t]++(?:{_TYPES}|{_WITH_TEXT})::(?:[ \t]++(?P<h>[^\n]*+))?+",
     r"\.\.[ \t]++[\w-]++(?::[\w-]++)*+::[^\n]*+",
     # Fluent: *[other] Text
     r"\*?\[(?:zero|one|two|few|many|other|male|female|masculine|feminine|neuter|\d++)\][ \t]++(?P<i>[^\n]*+)",
     # MDX
-    r"import[ \t]++(?:[\w$*{},][^\"'\n]*?[ \t]from[ \t]++)?(?:\"[^\"\n]++\"|'[^'\n]++');?+",
-    r"export[ \t]++(?:(?:const|let|var)[ \t]++\w++[ \t]*+=|function[ \t]++\w++\(|\*[ \t]|\{)[^\n]*+",
-    r"export[ \t]++default[ \t]++(?:function\b|class\b|\w++;|[({])[^\n]*+",
+    rf"import[ \t]++(?:{_IMPORTED}[ \t]++from[ \t]++)?(?:\"[^\"\n]++\"|'[^'\n]++');?+",
+    r"export[ \t]++(?:(?:const|let|var)[ \t]++\w++[ \t]*+=|function[ \t]++\w++\(|\*[ \t])[^\n]*+",
+    r"export[ \t]++\{(?:[^{}\n]*+\}[ \t]*+(?:from[ \t][^\n]*+)?;?+)?+",
+    r"export[ \t]++default[ \t]++(?:(?:function|class)\b[^\n]*+|\w++;|\{[^\n]*+)",
 )
 _DIRECTIVE = re.compile(rf"^[ \t]*+(?:{'|'.join(_FORMS)})[ \t\r]*+(?:\n|\Z)", re.MULTILINE)
 """A line with a directive; a group is its title."""
 _MAY_HOLD_ONE = re.compile(r"!!!|\?\?\?|===|::|///|\[[!a-z\d]|(?:im|ex)port ")
 """A fast check that rejects most texts."""
 _OUTER_LINE = re.compile(
-    r"^(?:(?P<has_body>(?:!!!|\?\?\?\+?|={3}[!+]?)[ \t]*+[\w\"])|\S)", re.MULTILINE
+    rf"^(?:(?P<has_body>(?:{'|'.join(_WITH_BODY)})[ \t\r]*+$)|\S)", re.MULTILINE
 )
 """The beginning of a line that is not indented."""
 

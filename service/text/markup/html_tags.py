@@ -6,7 +6,7 @@ from typing import Literal
 from service.text.markup.elements import INLINE, READINGS, UNTRANSLATED
 from service.text.markup.lexer import VOID
 
-_WITHOUT_VALUE = "|".join(
+WITHOUT_VALUE = "|".join(
     """
     allowfullscreen async autofocus autoplay checked controls default defer disabled formnovalidate hidden
     inert ismap itemscope loop multiple muted nomodule noshade novalidate nowrap open playsinline readonly
@@ -19,7 +19,7 @@ _TAG = re.compile(
     </?([A-Za-z][A-Za-z0-9]*+)
     (?:\s++
         (?: [^\s=<>"'/]++\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s"'<>=]++)
-          | (?:{_WITHOUT_VALUE}|[a-z]++-[\w:.-]++)(?=[\s/>]) ) )*+
+          | (?:{WITHOUT_VALUE}|[a-z]++-[\w:.-]++)(?=[\s/>]) ) )*+
     \s*+/?>
     """,
     re.VERBOSE,
@@ -29,12 +29,8 @@ _BLOCKS = frozenset(
     br center dd details div dl dt h1 h2 h3 h4 h5 h6 hr li ol p summary table tbody td th thead tr ul
     """.split()  # noqa: SIM905 - reads better than a page of quotes
 )
-_CONTROLS = frozenset(
-    """
-    audio button canvas embed fieldset form iframe input legend meter optgroup option picture pre progress
-    select textarea video
-    """.split()  # noqa: SIM905 - reads better than a page of quotes
-)
+_MAY_BE_FIELDS = frozenset(["embed", "input", "source", "track"])
+"""Elements without content; without attributes, they are more often mentioned in a text."""
 _FORMATTING = frozenset(
     """
     b bdi bdo big color em font i ins mark nobr s size small span strike strong sub sup u
@@ -49,8 +45,8 @@ def kind_of(raw: str) -> Literal["text", "open", "close", "void", "block"]:
 
     >>> [kind_of(raw) for raw in ("<b>", "</b>", "<br />", "<img src=x>", "<y and y>", "<y/>", "<!-- a -->")]
     ['open', 'close', 'block', 'void', 'text', 'void', 'void']
-    >>> [kind_of(raw) for raw in ("<button disabled>", "<button or field>", "<b v-if>")]
-    ['open', 'text', 'open']
+    >>> [kind_of(raw) for raw in ("<input disabled>", "<input or field>", "<input>", "<b v-if>")]
+    ['void', 'text', 'text', 'open']
     """
     if raw[1] in "!?":
         return "void"
@@ -59,7 +55,9 @@ def kind_of(raw: str) -> Literal["text", "open", "close", "void", "block"]:
         return "block"
     if name in READINGS:
         return "void"
-    if name not in INLINE | _CONTROLS:
+    if name in _MAY_BE_FIELDS and " " in raw:
+        return "void"
+    if name not in INLINE:
         return "void" if raw.endswith("/>") else "text"
     if raw[1] == "/":
         return "close"

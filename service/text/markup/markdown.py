@@ -43,7 +43,8 @@ _IN_FORMULA = re.compile(  # 2**3**4, a**b**c, x**y**(z), but **H**TML
 )
 _NAME = re.compile(r"__\w+__")
 _YEAR = re.compile(r"\d{4,}[.)]")
-_FENCE = re.compile(r"^[ \t]*+(?:```|~~~)", re.MULTILINE)
+_HAS_CODE = re.compile(r"^[ \t]*+(?:```|~~~)|^[ \t]*+\r?\n(?:[ ]{8}|\t\t)", re.MULTILINE)
+"""In the body of a directive, which is indented by four spaces."""
 _END_OF_FENCE = re.compile(r"\n[ \t>]*+~~~+\s*+\Z")
 _OF_CODE = re.compile(rf"[^\s{CODE_SIGNS}]*+[{CODE_SIGNS}]\S*+")
 _CODE_SIGN = re.compile(
@@ -305,7 +306,7 @@ class _Reader:
         if event.info != "Indented":
             return block[0] != "~" or _END_OF_FENCE.search(block) is not None
         if self.bodies.has(event.first):
-            return _FENCE.search(block) is not None
+            return _HAS_CODE.search(block) is not None
         if self.is_sure or _CODE_SIGN.search(block):
             return True
         text_before = self.text[max(0, event.first - 50) : event.first].rstrip()

@@ -7,16 +7,20 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from service.text.markup.html_tags import WITHOUT_VALUE
 from service.text.markup.nesting import MAX_NESTING, depth
 from service.text.rules.pairs import MarkPair, as_tags
 from service.text.run import Run
 
 _MARKER = re.compile(
-    r"""
-      <(?P<closes_tag>/?)(?P<tag>\w[\w.:-]{0,30}+)
-      (?:\s++(?:[\w:@\#.-]++=(?:"[^"<>]*+"|'[^'<>]*+')|[\w:]++-[\w:.-]++))*+>
-    | \[(?P<closes_code>/?)(?P<code>[a-zA-Z]\w{0,20}+)(?:=[^\[\]\n]{1,200}+)?\]
-    | \{\{?[ ]?(?P<closes_variable>/?)\#?(?P<variable>[a-zA-Z_][\w.]{0,30}+)(?:[ ][^{}\n]{0,60}+)?\}\}?
+    rf"""
+      <(?P<closes_tag>/?)(?P<tag>\w[\w.:-]{{0,30}}+)
+      (?:\s++
+        (?: [\w:@\#.-]++=(?:"[^"<>]*+"|'[^'<>]*+') | (?:{WITHOUT_VALUE}|[\w:]++-[\w:.-]++)(?=[\s>]) )
+      )*+>
+    | \[(?P<closes_code>/?)(?P<code>[a-zA-Z]\w{{0,20}}+)(?:=[^\[\]\n]{{1,200}}+)?\]
+    | \{{\{{?[ ]?(?P<closes_variable>/?)\#?(?P<variable>[a-zA-Z_][\w.]{{0,30}}+)
+      (?:[ ][^{{}}\n]{{0,60}}+)?\}}\}}?
     """,
     re.VERBOSE,
 )

@@ -16,7 +16,7 @@ from service.text.markup.nesting import MAX_NESTING, depth
 from service.text.markup.run_builder import RunBuilder
 from service.text.run import Run
 
-_MARK, _COLUMNS, _OF_WIKI = re.compile(r"[`*_~<\[\\|{\t]"), "   ", "''"
+_MARK, _SIGNS = re.compile(r"[`*_~<\[\\|{\t]"), ("   ", "''", "+++", "///", "•••")
 _BEGIN = r" {0,3}(?:[-+>#=]|\d{1,9}[.)])| {4}"
 _FIRST_LINE, _LINE = re.compile(_BEGIN), re.compile(rf"[\n\r](?:{_BEGIN})")
 """Signs that texts without Markdown rarely have; each search takes a fraction of a microsecond."""
@@ -85,7 +85,7 @@ def _parse(text: str) -> list[str | Run]:
 
 def _has_signs(text: str) -> bool:
     """Check whether a text has signs that those without markup rarely have, except at its beginning."""
-    if _MARK.search(text) or _COLUMNS in text or _OF_WIKI in text or _LINE.search(text):
+    if _MARK.search(text) or _LINE.search(text) or any(sign in text for sign in _SIGNS):
         return True
     return any(blank in text for blank in OTHER_BLANKS) and GAP.search(text) is not None
 

@@ -3,6 +3,8 @@
 In a row, all words are in elements, and at least two of these are links. As one sentence, its words would
 merge and change places. Other elements alone make no row: they may as well be the styled words of a sentence.
 Nor do links with commas: in an enumeration, words tell the meanings of their neighbours, and keep apart.
+
+A link to the rest of a text, behind its last sentence, is no part of that either.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,7 +12,6 @@ from itertools import accumulate, pairwise
 
 import regex
 
-from service.text.inner_dots import LOOKED_AT, is_inner
 from service.text.languages import Language
 from service.text.markup.html_tags import is_link
 from service.text.markup.nesting import close_tags
@@ -20,12 +21,19 @@ from service.text.segmenter import has_letter
 _BETWEEN = regex.compile(r"(?:[\s\p{S}\ufe0f\u200d|/\\·•‧*()\[\]›»]|(?<=\s)[-–—](?=\s))*+")
 """Blanks, separators, brackets and emoji, but neither marks of sentences nor dashes between two words."""
 _MIN_LINKS = 2
+_JOINS = regex.compile(r"\s*+[\p{Ll},.;:!?]")
 _END_OF_SENTENCE = regex.compile(
-    r"(?:\.{3}|[…!?])[\p{Pe}\p{Pf}\"']*+\s*+\Z|(?P<dot>\.)[\p{Pe}\p{Pf}\"']*+\s++\Z"
+    r"""
+      (?:\.{3}|[…!?])[\p{Pe}\p{Pf}"']*+\s*+\Z
+    | (?<![\p{L}.])(?P<word>\p{L}{2}\p{Ll}{2,})\.[\p{Pe}\p{Pf}"']*+\s++\Z  # not etc. or XIV.
+    """,
+    regex.VERBOSE,
 )
+_LOOKED_AT = 48
+"""Characters in front of a link that are examined."""
 _WORD = regex.compile(r"\w++")
-_MOST_WORDS = 4
-"""Maximum words of a link to the rest of a text."""
+_MOST_WORDS, _MOST_WORDS_OF_LABEL = 4, 6
+"""Maximum words of a link to the rest of a text, and of a label with marks of sentences."""
 
 
 def cut(sentence: Run) -> list[str | Run]:
@@ -48,6 +56,15 @@ def cut(sentence: Run) -> list[str | Run]:
     return list(filter(None, pieces))
 
 
+def labels(run: Run) -> list[str | Run]:
+    """Return the elements of a row if all are labels, which marks such as those of `Co. KG` do not divide."""
+    pieces = cut(run)
+    elements = [piece for piece in pieces if isinstance(piece, Run)]
+    most = _MOST_WORDS_OF_LABEL
+    are_labels = all(len(one.text.split(maxsplit=most)) <= most for one in elements)
+    return pieces if are_labels else [run]
+
+
 def without_last_link(run: Run, language: Language) -> list[Run]:
     """Split a text from the link behind its last sentence, such as "more" or "Read on", or return it alone.
 
@@ -60,13 +77,13 @@ def without_last_link(run: Run, language: Language) -> list[Run]:
     begin = run.tags[index].at
     last = close_tags(run.tags[index:]).get(0)
     words = _WORD.findall(run.text, begin)
-    end = _END_OF_SENTENCE.search(run.text, max(0, begin - LOOKED_AT), begin)
+    end = _END_OF_SENTENCE.search(run.text, max(0, begin - _LOOKED_AT), begin)
     if (
         last is None
         or run.text[run.tags[index + last].at :].strip()
         or not 1 <= len(words) <= _MOST_WORDS
         or end is None
-        or (end["dot"] and is_inner(run.text[: end.start()][-LOOKED_AT:], words[0], language))
+        or (end["word"] or "").casefold() in language.abbreviations
     ):
         return [run]
     return [
@@ -93,15 +110,15 @@ def _elements(tags: Sequence[Tag]) -> Iterator[tuple[int, int]]:
 def _are_labels(elements: Sequence[Run]) -> bool:
     """Check whether at least two elements are or have links, and the others can be labels.
 
-    An element such as the current page of a menu is no link. If it begins in lower case, it joins the links
-    to a sentence: "Anna `<i>`and`</i>` Bob".
+    An element such as the current page of a menu is no link. If it begins in lower case or with a mark, it
+    joins the links to a sentence: "Anna `<i>`and`</i>` Bob".
     """
     labels = [element for element in elements if has_letter(element.text)]
     linked = [
         any(tag.kind == "open" and is_link(tag.raw) for tag in element.tags) for element in labels
     ]
     return sum(linked) >= _MIN_LINKS and not any(
-        label.text.lstrip()[:1].islower()
+        _JOINS.match(label.text) is not None
         for label, is_linked in zip(labels, linked, strict=True)
         if not is_linked
     )

@@ -20,10 +20,10 @@ _TAG = re.compile(
     | </(?:v|lang)>
     | <(?:v|lang)(?:\.[^\s.<>&]++)*+[ \t][^<>\n]++>
     | <(?:\d{2,}+:)?\d\d:\d\d\.\d{2,3}>
-    | \[\d\d:\d\d(?:[.:]\d{2,3})?\]
+    | ^\[\d\d:\d\d(?:[.:]\d{2,3})?\]
     | \{\\[^{}\n]*+\}
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.MULTILINE,
 )
 _MAY_HOLD_ONE = re.compile(r"<|\{\\|\[\d")
 _HEADER = re.compile(r"\ufeff?WEBVTT\b")

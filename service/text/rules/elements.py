@@ -11,11 +11,15 @@ from service.text.run import Place, Run, Tag
 from service.text.words import LINE_BREAKS
 
 _RAISED = re.compile(r"<(?:sub|sup)\b", re.IGNORECASE)
-_UNIT = re.compile(r"(?<![^\W\d_])(?:[A-Za-zµΩ]|[cdkmnµ]m|ft|in|yd|mi|sq)\Z")
-"""A letter or unit; after other words, a superscript number is a footnote's."""
+_UNIT = re.compile(
+    r"(?<![^\W\d_])(?:[A-Za-zµΩ]|[A-Z]{2,3}|[cdkmnµ]m|ft|in|yd|mi|sq|sin|cos|tan|log|ln)\Z"
+)
+"""A letter, unit, formula or function; after other words, a superscript number is a footnote's."""
 _WORD, _FEWEST_WORDS = re.compile(r"[^\W\d_]{3,}+"), 3
 """Words, and the least number of them that directly behind another word are no part of it."""
-_FOOTNOTE = re.compile(r"[\d\[\](),*† ]*+|[\[(]?[a-z][)\]]?")
+_FOOTNOTE = re.compile(r"[\d\[\](),*† \u00a0]*+|[\[(]?[a-z][)\]]?")
+_LONG_WORD = re.compile(r"[^\W\d_][^\W\d_A-Z]{2}")
+"""The beginning of a word that is no symbol of an element."""
 _NOTE = re.compile(r"\s*+[\[(].*[)\]]\s*+", re.DOTALL)
 """A note in brackets, such as [citation needed]."""
 _OPENING, _CLOSING = "([{", ",.;:!?…)]}"
@@ -80,14 +84,17 @@ def _without_footnotes(run: Run) -> Run:
 
 
 def _is_footnote(run: Run, tag: Tag, end: int) -> bool:
-    """Check whether the element that begins with a tag is a superscript number after a word, not a unit."""
+    """Check whether the element that begins with a tag is a superscript number beside a word, not a unit.
+
+    Before a word, it is the number of a footnote, a sentence or a verse.
+    """
     start, text = tag.at, run.text
-    return (
-        tag.raw[1:4].lower() == "sup"
-        and _FOOTNOTE.fullmatch(text, start, end) is not None
-        and text[start - 1 : start].isalpha()
-        and _UNIT.search(text, max(0, start - 3), start) is None
-    )
+    if tag.raw[1:4].lower() != "sup" or not _FOOTNOTE.fullmatch(text, start, end):
+        return False
+    if text[start - 1 : start].isalpha():
+        is_part = text[end : end + 1].isalnum() or text.startswith("-", end)
+        return not (is_part or _UNIT.search(text, max(0, start - 4), start))
+    return not text[start - 1 : start].isalnum() and _LONG_WORD.match(text, end) is not None
 
 
 def _whole(run: Run) -> Run:

@@ -97,7 +97,7 @@ KINDS = {
     # "--force", (--size=2), but not "--well, no": a model that knows -- as a dash keeps those between spaces
     "option": "|".join(
         [
-            r"(?<![\w-]) --[a-z]\w*+ (?:-\w++)++ (?:=[\w./-]*\w)?",  # --dry-run
+            r"(?<![\w-]) --[a-z]\w*+ (?:-[a-z\d]\w*+)++ (?:=[\w./-]*\w)?",  # --dry-run
             *(
                 rf"(?<=[{opening}]) --[a-z][\w-]*+ (?:=[\w./-]*\w)? (?=[{closing}])"
                 for opening, closing in _AROUND_OPTIONS.items()

@@ -40,8 +40,11 @@ _OF_TERMINALS = r"\x1b\[[\d;]*+[A-Za-z]"
 """An escape sequence, such as those for colours."""
 _UNSEEN = re.compile(f"(?:{_OF_TERMINALS}|[{_DIRECTION}{_CONTROL}{_NONE}{_EMPTY}\u200c\u200d])+")
 _OF_WORD_BEFORE = "®™℠†‡"
-_SECTION = rf"(?<![\d§])(?<!\d[{BLANKS}])§++(?![{BLANKS}]?[\d{PROTECTED}{{%$<])"
-"""A section sign without a number or variable, such as a link to a heading."""
+_SECTION = rf"(?<![\d§])(?<!\d[{BLANKS}])§++"
+_NUMBER_OF_SECTION = re.compile(rf"[{BLANKS}]?[\d{PROTECTED}{{%$<]")
+"""What follows a section sign, also in a tag, unless it stands alone, as in a link to a heading."""
+_VERSE = r"(?<!\w)[\u00b9\u00b2\u00b3\u2070-\u2079]++(?=\p{L}\p{Ll}{2})"
+"""The number of a footnote, a sentence or a verse before a word: `¹The`."""
 _KEYCAP = "[0-9#*]\ufe0f?\u20e3"
 _HEART = r"(?<!\w)<3(?!\w)"
 _ACCELERATOR = r"(?<![\s\S])&(?=[^\W\d_])"  # &File; elsewhere, it may mean "and"
@@ -70,6 +73,7 @@ _KINDS = (
     _OF_TERMINALS,
     _PICTURE,
     _SECTION,
+    _VERSE,
     _BETWEEN_WORDS,
     _KEYCAP,
     _HEART,
@@ -79,7 +83,7 @@ _KINDS = (
 )
 _SYMBOL = f"(?:{'|'.join(_KINDS)}){_JOINED}*"
 _MAY_HOLD_ONE = re.compile(  # single signs between letters are common: up-to-date, and/or
-    rf"[{_PICTURES}§{_EMPTY}\u200c\u200d<:;=#\u20e3~*+_>|^&/\\-]"
+    rf"[{_PICTURES}§\u00b9\u00b2\u00b3\u2070-\u2079{_EMPTY}\u200c\u200d<:;=#\u20e3~*+_>|^&/\\-]"
     rf"(?:(?<![-~*+_>|^&/\\])|[ ]?{_SIGN}|(?<=&)(?<![\s\S]&)(?=\w))"
 )
 """A fast check that rejects most texts."""
@@ -125,9 +129,11 @@ def is_of_number(text: str, position: int) -> bool:
 
 
 def _is_protected(match: regex.Match[str], run: Run) -> bool:
-    """Check whether symbols touch a protected part; hashtags may contain it, as they are protected."""
+    """Check whether symbols belong to a number or a protected part; hashtags may contain one."""
     start, end = match.span()
     parts = run.protected_between(start, end)
+    if match.group().endswith("§") and _NUMBER_OF_SECTION.match(run.text, end):
+        return True
     if not parts:
         return False
     return "#" not in match.group() or parts[0].begin < start or parts[-1].end > end

@@ -177,6 +177,8 @@ def test_the_neutral_profile_preserves_any_text(text: str) -> None:
         ("en", "iv. Name\nxiv) date\na. The house\nIV.\u00a0\u00a0End", ["Name", "date", "The house", "End"]),
         ("en", "II.\n(ii)\nx.\n[*]Red [*] blue\n· green\n» red", ["Red [*] blue", "green", "red"]),
         ("en", "I am\nI. M. Pei\nin. The\nIII cats", ["I am", "I. M. Pei", "in.", "The", "III cats"]),
+        ("en", "1.1 The dog\n2.10. Cats\n2.5 GB\n3.5 cats", ["The dog", "Cats", "2.5 GB", "3.5 cats"]),
+        ("de", "2.5 Liter\n» Ja «, so\nXX.\u00a0Mal", ["2.5 Liter", "» Ja «, so", "XX.\u00a0Mal"]),
         ("de", "z. B. Hunde\ni. d. R. Hunde\nd. h. Das", ["z. B. Hunde", "i. d. R. Hunde", "d. h. Das"]),
     ],
 )  # fmt: skip

@@ -43,6 +43,7 @@ def test_markers_in_pairs_are_tags(text: str, left: str, raws: list[str]) -> Non
     [
         "{name} a [x] a <0> a List<String>",
         "<a-b pes c-d>ano</a-b>",
+        "značky <button> a <form> a <input>",
         "[/b] {/link} </0> a/b",
         "[b]ano[/i] {a}b{/c}",
         "1 < 2 </ 3 [ /b]",

@@ -57,6 +57,7 @@ LONG = 'user | default("no name", true) | upper | replace("a", "b") | trim'
         ("In a https://a.example/wiki/B_(c) und (http://a.example/d).", ["https://a.example/wiki/B_(c)", "http://a.example/d"]),
         ("Zu ../../../a/b.c und cd ../.. und ..", ["../../../a/b.c", "../.."]),
         ("Nimm --neue-datei=x/y. So--neu-da", ["--neue-datei=x/y"]),
+        ("das --write-Flag und --no-cache-Option", ["--no-cache"]),
         ("Folge @haus.hund.katze. @Anna.Dann", ["@haus.hund.katze", "@Anna"]),
         ("Von https://{host}/{{b}}/c?d={e}. Oder", ["https://{host}/{{b}}/c?d={e}"]),
         ("{https://a.example/{b}} (https://a.example/{b c})", ["https://a.example/{b}", "https://a.example/{b"]),

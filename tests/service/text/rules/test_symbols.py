@@ -49,6 +49,7 @@ WITH_MARKS = (
         ("Zum \ue0a0 Menü", "Zum Menü", [(4, "\ue0a0 ")]),
         ("siehe https://a.org/😀/b", "siehe https://a.org/😀/b", []),
         ("§ Punkt, Haus § Hof §§", "Punkt, Haus Hof", [(0, "§ "), (12, "§ "), (15, " §§")]),
+        ("¹Der Hund, ²³Die, ¹⁴C, m²", "Der Hund, Die, ¹⁴C, m²", [(0, "¹"), (10, "²³")]),
         ("§§ 4, 5, §6, 7 §, § {x}", "§§ 4, 5, §6, 7 §, § {x}", []),
         ("20 °C, 3 €, § 4, A & B, 1 #2 *", "20 °C, 3 €, § 4, A & B, 1 #2 *", []),
         ("Datei ---> Neu <- Alt", "Datei Neu Alt", [(6, "---> "), (10, "<- ")]),
