@@ -41,7 +41,7 @@ def cut(run: Run) -> list[str | Run]:
 
 
 def cut_at_gaps(run: Run) -> list[str | Run]:
-    """Split a run of HTML or XML at +++ and gaps between columns, in which not all blanks are plain spaces."""
+    """Split a run of HTML or XML at `+++` and gaps between columns, in which not all blanks are plain."""
     gaps = [match.span() for match in _IN_MARKUP.finditer(run.text) if match[0].strip(" ")]
     return cut_at(run, gaps) if gaps else [run]
 

@@ -22,8 +22,8 @@ _BRACES = r"\{[^{}\n]*+\}"
 _IMPORTED = rf"(?:type[ \t]++)?(?:\*[ \t]++as[ \t]++[\w$]++|[\w$]++)?+(?:,?[ \t]*+{_BRACES})?+"
 _WITH_BODY = (
     # Python-Markdown: !!! note "Title", === "Tab"
-    rf"(?:!!!|\?\?\?\+?)[ \t]*+(?:{_TYPES})(?![\w-])(?:[ ](?:inline|end)\b)*+(?:{_QUOTED.format('a')})?+",
-    rf"(?:!!!|\?\?\?\+?)[ \t]*+[a-z][\w-]*+(?:[ ][\w-]++)*+{_QUOTED.format('b')}",
+    rf"(?:!!!|\?\?\?\+?)[ \t]*+(?i:{_TYPES})(?![\w-])(?:[ ](?:inline|end)\b)*+(?:{_QUOTED.format('a')})?+",
+    rf"(?:!!!|\?\?\?\+?)[ \t]*+[A-Za-z][\w-]*+(?:[ ][\w-]++)*+{_QUOTED.format('b')}",
     rf"={{3}}[!+]?+{_QUOTED.format('c')}",
 )
 _FORMS = (

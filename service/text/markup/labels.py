@@ -1,6 +1,6 @@
 """Splits runs and lines that consist only of the labels of a path or list, so that none is lost.
 
-File → Save, Yes|No, and red,green,blue are such lines. So are lines of CSV with quotes.
+File → Save, Yes|No, and red,green,blue are such lines. So are lines of CSV with quotes, and ✓ Dog ✓ Cat.
 
 A path within a sentence is not split. Two words with two dots between them are labels, too: Monday..Friday.
 So is a label with an arrow that looks like a quote: Next ».
@@ -38,6 +38,13 @@ _GREATER = re.compile(r"(?<=[^\W\d_]{2})[ \u00a0]++>[ \u00a0]++(?=[^\W\d_]{2})")
 _BETWEEN_ITEMS = regex.compile(
     r"(?<=[^\s,;])[,;](?:(?!\d)|(?<!\d.))(?=[^\s,;])(?![\p{Pe}\p{Pf}\p{Pi}\"'](?:\s|\Z))"  # not “a,” “b,”
 )
+_BULLETS = (
+    "✓✔✗✘✅❌☐☑☒★☆•◦▪▫■□●○◆◇♦⚪⚫\U0001f534\U0001f535\U0001f536-\U0001f539\U0001f7e0-\U0001f7e4"
+)
+_BEFORE_ITEM = re.compile(
+    rf"[ \u00a0]*+(?<!\S)(?:[{_BULLETS}]\ufe0f?|\d\ufe0f?\u20e3)[ \u00a0]++(?=\S)"
+)
+"""A sign before an item of a list on one line: ✓ Dog ✓ Cat."""
 _MIN_LABELS = 3
 """Minimum labels between signs that sentences have, too: Home > Shoes > Boots; red,green,blue."""
 _TWO_WORDS = regex.compile(r"\s*+[\p{L}\p{M}]++(\.\.)[\p{L}\p{M}]++\s*+")
@@ -49,7 +56,7 @@ _ARROW_AT_EDGE = regex.compile(
     regex.VERBOSE,
 )
 _MAY_HOLD_ONE = re.compile(
-    rf"[{_ARROWS}«»‹›|<>.,;](?:(?<![<>.,;])|(?<=[,;])[^\s\d]|(?<=<)-|(?<=\.)\.\w"
+    rf"[{_ARROWS}{_BULLETS}\u20e3«»‹›|<>.,;](?:(?<![<>.,;])|(?<=[,;])[^\s\d]|(?<=<)-|(?<=\.)\.\w"
     r"|(?<=[-=]>)[ \u00a0]|(?<=[^\W\d_][ \u00a0]>)[ \u00a0])"
 )
 """A fast check that rejects most texts; it begins with a set."""
@@ -92,6 +99,10 @@ def _separators(text: str, begin: int, end: int, placeholders: Callable[[], Run]
         return [arrow.span(arrow.lastindex or 0)]
     if marks := records.marks(text, begin, end):
         return marks
+    if len(bullets := [match.span() for match in _BEFORE_ITEM.finditer(text, begin, end)]) > 1 and (
+        not text[begin : bullets[0][0]].strip() or _are_labels(text, begin, end, bullets)
+    ):
+        return bullets
     for pattern, least in ((_BETWEEN, 2), (_GREATER, _MIN_LABELS), (_BETWEEN_ITEMS, _MIN_LABELS)):
         spans = [match.span() for match in pattern.finditer(text, begin, end)]
         if len(spans) + 1 < least:

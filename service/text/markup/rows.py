@@ -4,7 +4,8 @@ In a row, all words are in elements, and at least two of these are links. As one
 merge and change places. Other elements alone make no row: they may as well be the styled words of a sentence.
 Nor do links with commas: in an enumeration, words tell the meanings of their neighbours, and keep apart.
 
-A link to the rest of a text, behind its last sentence, is no part of that either.
+A link to the rest of a text, behind its last sentence, is no part of that either. Nor is a number behind a title
+that is a link.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,8 +39,9 @@ _MOST_WORDS, _MOST_WORDS_OF_LABEL = 4, 6
 
 def cut(sentence: Run) -> list[str | Run]:
     """Return the elements of a row and what is between them, in order, or only the sentence if it is none."""
-    if sum(is_link(tag.raw) for tag in sentence.tags if tag.kind == "open") < _MIN_LINKS:
-        return [sentence]
+    links = [at for at, tag in enumerate(sentence.tags) if tag.kind == "open" and is_link(tag.raw)]
+    if len(links) < _MIN_LINKS:
+        return _without_badge(sentence, links[0]) if links else [sentence]
     tags = sentence.tags
     edges = [(0, 0)]
     for opening, closing in _elements(tags):
@@ -54,6 +56,19 @@ def cut(sentence: Run) -> list[str | Run]:
         return [sentence]
     pieces = [part.written() if index % 2 == 0 else part for index, part in enumerate(parts)]
     return list(filter(None, pieces))
+
+
+def _without_badge(sentence: Run, link: int) -> list[str | Run]:
+    """Split a title that is a link from an element without words behind it, such as a number or a date."""
+    tags = sentence.tags
+    last = close_tags(tags[link:]).get(0)
+    if last is None or sentence.text[: tags[link].at].strip() or link + last + 1 == len(tags):
+        return [sentence]
+    first_behind, end = link + last + 1, tags[link + last].at
+    badge = sentence.part(end, len(sentence.text), tags[first_behind:])
+    if not badge.text.strip() or has_letter(badge.unprotected()):
+        return [sentence]
+    return [sentence.part(0, end, tags[:first_behind]), badge]
 
 
 def labels(run: Run) -> list[str | Run]:

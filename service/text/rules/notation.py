@@ -152,6 +152,16 @@ class Notation:
                 if standing and number.start() not in times:
                     yield Amount(*number.span(), self.written(number[0]), highest)
 
+    def named(self, text: str) -> Iterator[str]:
+        """Yield the numbers of a text that are no amounts, as a label says: Figure 3.2."""
+        for numbers, prefix in self._lists(text, self._number):
+            if prefix == "label":
+                yield from (number[0] for number in numbers if not self._standing(number, prefix))
+
+    def written_spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield the spans of all numbers that are in the other language's notation, in order."""
+        yield from (match.span() for match in self._reversed.finditer(text))
+
     def _is_contrary(self, text: str) -> bool:
         """Check whether a text has a number in the other language's notation: 0.5 or 12.50 € in German."""
         return any(

@@ -40,8 +40,17 @@ class Numbers(ConvertingRule):
         )
 
     def restore(self, source: Run, translation: Run) -> Run:
-        """Write numbers that the model left in the source's format as the target language does."""
+        """Write amounts, and nothing else, as the target language does."""
         converted = self._converted(source.text, translation.text)
+        if named := self._named(source.text):
+            spans = self._notation.written_spans(translation.text)
+            translation = translation.edited_outside(
+                [
+                    (begin, end, named[number])
+                    for begin, end in spans
+                    if (number := translation.text[begin:end]) in named
+                ]
+            )
         if not converted:
             return translation
         times = {time.begin for time in self._target.clock.times(translation.text)}
@@ -52,6 +61,14 @@ class Numbers(ConvertingRule):
                 if (number := translation.text[begin:end]) in converted and begin not in times
             ]
         )
+
+    def _named(self, source: str) -> dict[str, str]:
+        """Return the numbers of a source that are none of its amounts, by how a model may write them."""
+        named = {self._notation.written(number): number for number in self._notation.named(source)}
+        if not named:
+            return {}
+        amounts = {amount.written for amount in self._notation.amounts(source)}
+        return {written: number for written, number in named.items() if written not in amounts}
 
     def _converted(self, source: str, translation: str) -> dict[str, str]:
         """Return the numbers of a source that are to be converted, as the target language writes them.

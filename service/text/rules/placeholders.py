@@ -134,6 +134,8 @@ KINDS = {
     """,
     "percent signs": r"%%[^%\s]++%% | %\w++%",  # %%name%%, %name%
     "percent sign": r"%%",
+    "dollars": r"(?<![\w$]) \$[A-Za-z_]\w*+\$ (?![\w$])",  # $name$
+    "merge tag": r"\*\| [^|*\n]{1,60} \|\*",  # *|FNAME|*
     "dollar": r"(?<![\w$]) \$[A-Za-z_]\w*+ (?:\([^()\n]{0,100}\))?",  # $name, $t(key)
     "doubled signs": r"""
         (?<![\w@\#$]) (?P<sign>[_@\#$])(?P=sign)++ [^\W_]\w*? (?P=sign){2,}+ (?!\w)  # __name__

@@ -321,3 +321,17 @@ def test_am_and_pm_do_not_count_as_hours(source: str, translation: str, is_fine:
     assert rule.came_through(Run(source), Run(translation)) == is_fine
     protected = rule.protect(Run(source), Run(translation)).protected
     assert [source[one.begin : one.end] for one in protected] == (["am", "pm"] * ("pm" in source))
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "written"),
+    [
+        ("Figure 3.2 is big", "Abbildung 3,2 ist groß", "Abbildung 3.2 ist groß"),
+        ("Clauses 3.2 and 3.3 of 2.5 kg", "3,2 und 3,3 von 2,5 kg", "3.2 und 3.3 von 2,5 kg"),
+        ("Step 3.2 costs 3.2 euros", "Schritt 3,2 kostet 3,2 Euro", "Schritt 3,2 kostet 3,2 Euro"),
+        ("It weighs 2.5 kg", "Es wiegt 2,5 kg", "Es wiegt 2,5 kg"),
+    ],
+)
+def test_numbers_behind_a_label_are_no_amounts(source: str, translation: str, written: str) -> None:
+    rule = Numbers(profile("en"), profile("de"))
+    assert rule.restore(Run(source), Run(translation)).text == written

@@ -55,6 +55,7 @@ LONG = 'user | default("no name", true) | upper | replace("a", "b") | trim'
         ("Setze $HOME, zahle $5", ["$HOME"]),
         ("Siehe www.haus.example/a?b=1. Oder haus.example!", ["www.haus.example/a?b=1", "haus.example"]),
         ("In a https://a.example/wiki/B_(c) und (http://a.example/d).", ["https://a.example/wiki/B_(c)", "http://a.example/d"]),
+        ("$a$ und $HAUS$, 5$ *|NAME|*", ["$a$", "$HAUS$", "*|NAME|*"]),
         ("Zu ../../../a/b.c und cd ../.. und ..", ["../../../a/b.c", "../.."]),
         ("Nimm --neue-datei=x/y. So--neu-da", ["--neue-datei=x/y"]),
         ("das --write-Flag und --no-cache-Option", ["--no-cache"]),
