@@ -4,8 +4,8 @@ In a row, all words are in elements, and at least two of these are links. As one
 merge and change places. Other elements alone make no row: they may as well be the styled words of a sentence.
 Nor do links with commas: in an enumeration, words tell the meanings of their neighbours, and keep apart.
 
-A link to the rest of a text, behind its last sentence, is no part of that either. Nor is a number behind a title
-that is a link.
+A link to the rest of a text, behind its last sentence, is no part of that either. Nor is a number behind a
+title that is a link.
 """
 
 from collections.abc import Iterator, Sequence
