@@ -66,7 +66,7 @@ def _without_badge(sentence: Run, link: int) -> list[str | Run]:
         return [sentence]
     first_behind, end = link + last + 1, tags[link + last].at
     badge = sentence.part(end, len(sentence.text), tags[first_behind:])
-    if not badge.text.strip() or has_letter(badge.unprotected()):
+    if not any(map(str.isdecimal, badge.text)) or has_letter(badge.unprotected()):
         return [sentence]
     return [sentence.part(0, end, tags[:first_behind]), badge]
 
