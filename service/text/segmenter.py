@@ -24,7 +24,7 @@ _LINE_BREAKS = re.compile(
 )  # begins with a set, which `re` finds fast
 _BLANK_LINES = re.compile(rf"(?>\r\n|\n|\r){_BLANK}*+(?>\r\n|\n|\r)\s*+")
 _DOTS = frozenset(".۔")
-_BEGINS_ITEM = r"""["'„“«(]*+(?: \p{Lu}\p{L} | \d | A[ ] )"""
+_BEGINS_ITEM = r"""["'„“«(]*+(?: (?!\p{L}{2,4}\.)\p{Lu}\p{L} | \d | A[ ] )"""
 # "- ", "* ", "1. ", "(2) ", "a) ", "iv. " at the beginning of a line; later letters before a dot may be
 # abbreviations, such as German "s. Anhang", and a no-break space keeps "XX. Jahrhundert" together
 _MARKER = regex.compile(
@@ -39,8 +39,10 @@ _MARKER = regex.compile(
     """,
     regex.VERBOSE,
 )
-_SECTION = regex.compile(r"\d{1,3}(?:\.\d{1,3})++[.:)]?+[ \t]++(?=\p{Lu}\p{Ll})")
-"""The number of a section, as in "1.1 The buyer", in languages whose nouns have no capitals ("2.5 Liter")."""
+_SECTION = regex.compile(
+    r"\d{1,3}(?:\.\d{1,3})++(?P<mark>[:)])?+[ \t]++(?=(?P<next>\p{Lu}\p{Ll}*+))"
+)
+"""The number of a section or clause: 1.1) Buyers, 1.1 The buyer, but not 2.5 Liters."""
 _MAY_BE_MARKED = re.compile(
     r"[ \t\u00a0*+•‣⁃∙·–—>»›#・(\[-]|[\da-hivxIVX\x80-\U0010ffff]{1,7}[.)]|.\)", re.DOTALL
 )
@@ -97,7 +99,8 @@ def _split_line(line: str, language: Language) -> Iterator[Segment]:
     start = marker.end() if marker else 0
     if marker and _RIGHT.search(marker[0]) and _LEFT.search(line, start):  # » Ja «
         start = 0
-    if not language.capitalizes_nouns and (section := _SECTION.match(line, start)):
+    section = _SECTION.match(line, start)
+    if section and (section["mark"] or section["next"].casefold() in language.starters):
         start = section.end()
     if start:
         yield Segment(line[:start], False)

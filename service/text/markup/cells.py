@@ -14,7 +14,7 @@ _EM, OTHER_BLANKS = "[\u2001\u2003]", "\u00a0\u2000\u2001\u2002\u2003\u2007\u300
 _BLANK = f"[ {OTHER_BLANKS}]"
 _BETWEEN_COLUMNS = rf"{_BLANK}(?:{_BLANK}{{2,}}+|(?<={_EM}){_BLANK}?+|{_EM})"
 GAP = re.compile(_BETWEEN_COLUMNS)
-_BETWEEN_NEWS = r"(?:\+{3,}+|\*{3,}+|/{3,}+|•{3,}+|\|{3,}+)"
+_BETWEEN_NEWS = r"(?:\+{3,}+|/{3,}+)"
 _IN_MARKUP = re.compile(rf"{_BETWEEN_COLUMNS}|(?<=\w[ ]){_BETWEEN_NEWS}[ ]++(?=\w)")
 _ANY = re.compile(rf"[\t|\\]|{_BETWEEN_COLUMNS}|[ ]{_BETWEEN_NEWS}[ ]")
 _BETWEEN_CELLS = re.compile(

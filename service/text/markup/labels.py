@@ -100,7 +100,8 @@ def _separators(text: str, begin: int, end: int, placeholders: Callable[[], Run]
     if marks := records.marks(text, begin, end):
         return marks
     if len(bullets := [match.span() for match in _BEFORE_ITEM.finditer(text, begin, end)]) > 1 and (
-        not text[begin : bullets[0][0]].strip() or _are_labels(text, begin, end, bullets)
+        not text[begin : bullets[0][0]].strip()
+        or (_are_same(text, bullets) and _are_labels(text, begin, end, bullets))
     ):
         return bullets
     for pattern, least in ((_BETWEEN, 2), (_GREATER, _MIN_LABELS), (_BETWEEN_ITEMS, _MIN_LABELS)):
@@ -111,6 +112,10 @@ def _separators(text: str, begin: int, end: int, placeholders: Callable[[], Run]
         if len(found) + 1 >= least and _are_labels(text, begin, end, found):
             return found
     return []
+
+
+def _are_same(text: str, separators: Sequence[Span]) -> bool:
+    return len({text[begin:end].strip() for begin, end in separators}) == 1
 
 
 def _are_labels(text: str, begin: int, end: int, separators: Sequence[Span]) -> bool:

@@ -5,7 +5,7 @@ import re
 from service.text.words import Span
 
 _QUOTED = r'"(?:[^"\r\n]|"")*+"'
-_FIELD = rf'(?:{_QUOTED}|(?![ "])[^{{0}}"\r\n]*+)'  # no blank after a delimiter, as in prose
+_FIELD = rf'(?:{_QUOTED}|(?![ "])[^{{0}}"()=\r\n]*+)'  # no prose, no formula
 _LINES = {
     re.compile(f"{_FIELD}(?:{{0}}{_FIELD})++".format(delimiter)): re.compile(
         f"{_QUOTED}|{delimiter}"

@@ -25,15 +25,18 @@ _MIN_LINKS = 2
 _JOINS = regex.compile(r"\s*+[\p{Ll},.;:!?]")
 _END_OF_SENTENCE = regex.compile(
     r"""
-      (?:\.{3}|[…!?])[\p{Pe}\p{Pf}"']*+\s*+\Z
+      (?<!\s)(?:\.{3}|…)[\p{Pe}\p{Pf}"']*+\s*+\Z
+    | [!?]\s++\Z
     | (?<![\p{L}.])(?P<word>\p{L}{2}\p{Ll}{2,})\.[\p{Pe}\p{Pf}"']*+\s++\Z  # not etc. or XIV.
     """,
     regex.VERBOSE,
 )
+_NUMBER = regex.compile(r"[\s()\[\]]*+\d[\d\s.:/()\[\]–-]*+")
+"""A number, a date or a time."""
 _LOOKED_AT = 48
 """Characters in front of a link that are examined."""
 _WORD = regex.compile(r"\w++")
-_MOST_WORDS, _MOST_WORDS_OF_LABEL = 4, 6
+_MOST_WORDS, _MOST_WORDS_OF_LABEL = 4, 5
 """Maximum words of a link to the rest of a text, and of a label with marks of sentences."""
 
 
@@ -66,7 +69,7 @@ def _without_badge(sentence: Run, link: int) -> list[str | Run]:
         return [sentence]
     first_behind, end = link + last + 1, tags[link + last].at
     badge = sentence.part(end, len(sentence.text), tags[first_behind:])
-    if not any(map(str.isdecimal, badge.text)) or has_letter(badge.unprotected()):
+    if _NUMBER.fullmatch(badge.unprotected()) is None:
         return [sentence]
     return [sentence.part(0, end, tags[:first_behind]), badge]
 

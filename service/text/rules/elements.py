@@ -12,7 +12,7 @@ from service.text.words import LINE_BREAKS
 
 _RAISED = re.compile(r"<(?:sub|sup)\b", re.IGNORECASE)
 _UNIT = re.compile(
-    r"(?<![^\W\d_])(?:[A-Za-zµΩ]|[A-Z]{2,3}|[cdkmnµ]m|ft|in|yd|mi|sq|sin|cos|tan|log|ln)\Z"
+    r"(?<![^\W\d_])(?:[A-Za-zµΩ]|[A-Z]{2,3}|[cdkmnµ]m|mc|ft|in|yd|mi|sq|sin|cos|tan|log|ln)\Z"
 )
 """A letter, unit, formula or function; after other words, a superscript number is a footnote's."""
 _WORD, _FEWEST_WORDS = re.compile(r"[^\W\d_]{3,}+"), 3

@@ -56,7 +56,7 @@ KINDS = {
         (?: :(?:[\w.~+-]++/)++ [\w.~+-]*\w )?                        # git@host.example:path/x.git
     """,
     "account": r"""
-        (?<!\w) @\w++ (?:\.[a-z\d_]\w*+)*+
+        (?<!\w) @\w++ (?:(?:\.[a-z\d_]\w*+){2,})?+
         (?: (?: @ | (?:-\w++)*+/(?=[a-z]) ) [\w.-]*\w )?  # @somebody@example.org, @scope/package
     """,
     "hashtag": HASHTAG,
@@ -97,7 +97,7 @@ KINDS = {
     # "--force", (--size=2), but not "--well, no": a model that knows -- as a dash keeps those between spaces
     "option": "|".join(
         [
-            r"(?<![\w-]) --[a-z]\w*+ (?:-[a-z\d]\w*+)++ (?:=[\w./-]*\w)?",  # --dry-run
+            r"(?<![\w-]) --[a-z]\w*+ (?:-[a-z\d]\w*+)++ (?:=[\w./-]*\w)? (?!--)",  # --dry-run
             *(
                 rf"(?<=[{opening}]) --[a-z][\w-]*+ (?:=[\w./-]*\w)? (?=[{closing}])"
                 for opening, closing in _AROUND_OPTIONS.items()

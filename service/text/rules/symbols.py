@@ -43,7 +43,9 @@ _OF_WORD_BEFORE = "®™℠†‡"
 _SECTION = rf"(?<![\d§])(?<!\d[{BLANKS}])§++"
 _NUMBER_OF_SECTION = re.compile(rf"[{BLANKS}]?[\d{PROTECTED}{{%$<]")
 """What follows a section sign, also in a tag, unless it stands alone, as in a link to a heading."""
-_VERSE = r"(?<!\w)[\u00b9\u00b2\u00b3\u2070-\u2079]++(?=\p{L}\p{Ll}{2})"
+_VERSE = (
+    r"(?<![\w\u00b9\u00b2\u00b3\u2070-\u2079])[\u00b9\u00b2\u00b3\u2070-\u2079]++(?=\p{L}\p{Ll}{2})"
+)
 """The number of a footnote, a sentence or a verse before a word: `¹The`."""
 _KEYCAP = "[0-9#*]\ufe0f?\u20e3"
 _HEART = r"(?<!\w)<3(?!\w)"

@@ -301,6 +301,8 @@ def test_names_in_the_text_are_not_used_as_stand_ins() -> None:
         ("<p><sup>16</sup>Denn so <sup>14</sup>C ist</p>", ["Denn so Tom ist"]),
         ("<p><a>Der Hof</a> <b>12</b></p>", ["Der Hof"]),
         ("<p><a>Der Hof</a> <b>12 mal</b></p>", ["Der Hof 12 mal"]),
+        ("<p><a>Der Hof</a> <b>12 €</b></p>", ["Der Hof 12 €"]),
+        ("<p>„Was?“ <a>sagte sie</a></p>", ["„Was?“ sagte sie"]),
         ("<p><a>« Zpět</a> <a>Další »</a></p>", ["Zpět", "Další"]),
         ("<p><a>Firma Hof. KG</a> <a>Ano. Ne</a></p>", ["Firma Hof. KG", "Ano. Ne"]),
         ("<p>Am Ende …<b>ja</b>, ja</p>", ["Am Ende ja, ja"]),

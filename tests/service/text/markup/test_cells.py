@@ -32,7 +32,7 @@ def test_a_single_ideographic_space_is_between_words() -> None:
         ("Pes <b>\t</b> kočka <img>\\nDům", ["Pes <b>\t</b> kočka <img>", "\\n", "Dům"]),
         ("Pes <img> kočka", ["Pes <img> kočka"]),
         ("Pes spí +++ Dům /// Ano", ["Pes spí ", "+++ ", "Dům ", "/// ", "Ano"]),
-        ("Pes +++, *** /// || Ano", ["Pes +++, *** /// || Ano"]),
+        ("Pes +++, /// || Ano *** Ne", ["Pes +++, /// || Ano *** Ne"]),
     ],
 )
 def test_an_image_in_a_cell_is_read_like_a_word(text: str, cells: list[str]) -> None:

@@ -138,6 +138,8 @@ def test_tags_around_labels_keep_their_order(text: str) -> None:
         "f(a,b,c) je funkce",
         "Dal mi ★★★★☆ a pak ještě ★ navíc",
         "Koupil jsem velký dům • a psa • a kočku",
+        "Znak ● a znak ○ tady",
+        'Vzorec =A(B1;"Dům";C2) tady',
         "Ano,ano,ano!",
         "Přijde Jan,Petr,Pavel i jejich dva psi",
     ],

@@ -61,7 +61,7 @@ def test_a_footnote_may_follow_any_word(word: str, mark: str) -> None:
     assert sentence.text == f"Der {word} ist da."
 
 
-@pytest.mark.parametrize("unit", ["m", "km", "x", "µm", "CO"])
+@pytest.mark.parametrize("unit", ["m", "km", "x", "µm", "CO", "mc"])
 def test_the_power_of_a_unit_is_no_footnote(unit: str) -> None:
     [sentence] = take_apart(f"<p>Je {unit}<sup>2</sup> da.</p>", "html", "sentences").sentences
     assert [one.written for one in sentence.stand_ins] == [f"{unit}<sup>2</sup>"]

@@ -329,6 +329,8 @@ def test_am_and_pm_do_not_count_as_hours(source: str, translation: str, is_fine:
         ("Figure 3.2 is big", "Abbildung 3,2 ist groß", "Abbildung 3.2 ist groß"),
         ("Clauses 3.2 and 3.3 of 2.5 kg", "3,2 und 3,3 von 2,5 kg", "3.2 und 3.3 von 2,5 kg"),
         ("Step 3.2 costs 3.2 euros", "Schritt 3,2 kostet 3,2 Euro", "Schritt 3,2 kostet 3,2 Euro"),
+        ("In part 2.5 million", "Zum Teil 2,5 Millionen", "Zum Teil 2,5 Millionen"),
+        ("The room 2.5 metres wide", "Der Raum 2,5 Meter breit", "Der Raum 2,5 Meter breit"),
         ("It weighs 2.5 kg", "Es wiegt 2,5 kg", "Es wiegt 2,5 kg"),
     ],
 )

@@ -60,6 +60,7 @@ LONG = 'user | default("no name", true) | upper | replace("a", "b") | trim'
         ("Nimm --neue-datei=x/y. So--neu-da", ["--neue-datei=x/y"]),
         ("das --write-Flag und --no-cache-Option", ["--no-cache"]),
         ("Folge @haus.hund.katze. @Anna.Dann", ["@haus.hund.katze", "@Anna"]),
+        ("Danke @bob.wir sind --wie-immer-- da", ["@bob"]),
         ("Von https://{host}/{{b}}/c?d={e}. Oder", ["https://{host}/{{b}}/c?d={e}"]),
         ("{https://a.example/{b}} (https://a.example/{b c})", ["https://a.example/{b}", "https://a.example/{b"]),
         ("Auf www.b.example steht http://c.example/x_(y), ja", ["www.b.example", "http://c.example/x_(y)"]),
