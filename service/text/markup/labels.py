@@ -99,10 +99,8 @@ def _separators(text: str, begin: int, end: int, placeholders: Callable[[], Run]
         return [arrow.span(arrow.lastindex or 0)]
     if marks := records.marks(text, begin, end):
         return marks
-    if len(bullets := [match.span() for match in _BEFORE_ITEM.finditer(text, begin, end)]) > 1 and (
-        not text[begin : bullets[0][0]].strip()
-        or (_are_same(text, bullets) and _are_labels(text, begin, end, bullets))
-    ):
+    bullets = [match.span() for match in _BEFORE_ITEM.finditer(text, begin, end)]
+    if len(bullets) > 1 and _are_bullets(text, begin, end, bullets):
         return bullets
     for pattern, least in ((_BETWEEN, 2), (_GREATER, _MIN_LABELS), (_BETWEEN_ITEMS, _MIN_LABELS)):
         spans = [match.span() for match in pattern.finditer(text, begin, end)]
@@ -114,8 +112,12 @@ def _separators(text: str, begin: int, end: int, placeholders: Callable[[], Run]
     return []
 
 
-def _are_same(text: str, separators: Sequence[Span]) -> bool:
-    return len({text[begin:end].strip() for begin, end in separators}) == 1
+def _are_bullets(text: str, begin: int, end: int, signs: Sequence[Span]) -> bool:
+    """Check whether a line begins with one of these signs, or has the same sign between labels."""
+    if not text[begin : signs[0][0]].strip():
+        return True
+    are_same = len({text[first:last].strip() for first, last in signs}) == 1
+    return are_same and _are_labels(text, begin, end, signs)
 
 
 def _are_labels(text: str, begin: int, end: int, separators: Sequence[Span]) -> bool:

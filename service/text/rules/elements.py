@@ -67,7 +67,7 @@ def _space(space: str, neighbour: str, touching: str, separate: str) -> str:
 
 
 def _without_footnotes(run: Run) -> Run:
-    """Convert superscript numbers after words to void tags, as they are not part of the word."""
+    """Convert superscript numbers beside words to void tags, as they are not part of the word."""
     places: list[Place] = []
     tags: list[Tag] = []
     next_tag = 0
