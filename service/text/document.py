@@ -97,7 +97,7 @@ def _labels(content: str | Run, splitting: Splitting, language: Language) -> Ite
         return
     runs = [content] if splitting == "none" else rows.without_last_link(content, language)
     for run in runs:
-        elements_of_row = rows.labels(run)
+        elements_of_row = rows.cut_labels(run)
         found = [
             label
             for element in elements_of_row
@@ -113,7 +113,7 @@ def _parts_of_run(
     if run.tags:
         check_nesting(run.tags)
         run = replace(run, tags=without_empty_elements(run.tags))
-        if len(elements_of_row := rows.labels(run)) > 1:
+        if len(elements_of_row := rows.cut_labels(run)) > 1:
             for element in elements_of_row:
                 if isinstance(element, str):
                     yield element

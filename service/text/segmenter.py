@@ -99,7 +99,8 @@ def _split_line(line: str, language: Language) -> Iterator[Segment]:
     start = marker.end() if marker else 0
     if marker and _RIGHT.search(marker[0]) and _LEFT.search(line, start):  # » Ja «
         start = 0
-    section = _SECTION.match(line, start)
+    # a fast check, too
+    section = _SECTION.match(line, start) if line[start : start + 1].isdecimal() else None
     if section and (section["mark"] or section["next"].casefold() in language.starters):
         start = section.end()
     if start:

@@ -30,7 +30,9 @@ _BETWEEN_CELLS = re.compile(
 _LINE = re.compile(r"[^\r\n]*+(\r\n|[\r\n]|\Z)")
 _TOKEN = re.compile(r"\S++")
 _PATH = re.compile(r"\b[A-Za-z]:\\|\\\\|\\(?![nN{]|[rt](?![a-z])|\Z)")
-_BREAK = re.compile(r"\\N|(?<!\w)\\n(?!ew[a-z]|oindent)|\\[nrt](?![a-z])")
+_BREAK = re.compile(  # not LaTeX's \newpage, \newline and \noindent
+    r"\\N|(?<!\w)\\n(?!ew[a-z]|oindent)|\\[nrt](?![a-z])"
+)
 
 
 def cut(run: Run) -> list[str | Run]:

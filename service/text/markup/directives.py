@@ -62,10 +62,9 @@ def cut(run: Run) -> list[str | Run]:
         return [run]
     places = []
     for match in _DIRECTIVE.finditer(run.text):
-        first, last = match.span(match.lastgroup or 0)
-        places += (
-            [(match.start(), first), (last, match.end())] if match.lastgroup else [match.span()]
-        )
+        begin, end = match.span()
+        first, last = match.span(match.lastgroup) if match.lastgroup else (end, end)
+        places += [(begin, first), (last, end)]
     places = [place for place in places if place[0] < place[1]]
     return cut_at(run, places) if places else [run]
 

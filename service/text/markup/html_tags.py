@@ -55,7 +55,7 @@ def kind_of(raw: str) -> Literal["text", "open", "close", "void", "block"]:
         return "block"
     if name in READINGS:
         return "void"
-    if name in _MAY_BE_FIELDS and " " in raw:
+    if name in _MAY_BE_FIELDS and any(map(str.isspace, raw)):
         return "void"
     if name not in INLINE:
         return "void" if raw.endswith("/>") else "text"

@@ -74,7 +74,7 @@ def _without_badge(sentence: Run, link: int) -> list[str | Run]:
     return [sentence.part(0, end, tags[:first_behind]), badge]
 
 
-def labels(run: Run) -> list[str | Run]:
+def cut_labels(run: Run) -> list[str | Run]:
     """Return the elements of a row if all are labels, which marks such as those of `Co. KG` do not divide."""
     pieces = cut(run)
     elements = [piece for piece in pieces if isinstance(piece, Run)]

@@ -26,6 +26,7 @@ _TAG = re.compile(
     re.VERBOSE | re.MULTILINE,
 )
 _MAY_HOLD_ONE = re.compile(r"<|\{\\|\[\d")
+"""A fast check that rejects most texts."""
 _HEADER = re.compile(r"\ufeff?WEBVTT\b")
 _COMMENT = re.compile(
     r"(?:(?<=\n\n)|(?<=\n\r\n))(?:NOTE|STYLE|REGION)(?!\S)(?:(?!\n\r?\n).)*+", re.DOTALL

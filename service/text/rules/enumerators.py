@@ -5,7 +5,6 @@ Models confuse them with one another. Those at the beginning of a line are marke
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 
 from service.text.rules.rule import Rule
 from service.text.run import Run
@@ -32,12 +31,8 @@ class Enumerators(Rule):
 
     def protect(self, run: Run, translation: Run) -> Run:
         """Protect all of them, because those that came through may be in each other's places."""
-        return run.protecting(match.span() for match in _matches(run.text))
+        return run.protecting(match.span() for match in _ENUMERATOR.finditer(run.text))
 
 
 def _counted(text: str) -> Counter[str]:
-    return Counter(match[0] for match in _matches(text))
-
-
-def _matches(text: str) -> Iterator[re.Match[str]]:
-    return _ENUMERATOR.finditer(text)
+    return Counter(_ENUMERATOR.findall(text))

@@ -154,12 +154,14 @@ class Notation:
 
     def named(self, text: str) -> Iterator[str]:
         """Yield the numbers of a text that are no amounts, as a label says: Figure 3.2."""
-        for numbers, prefix in self._lists(text, self._number):
-            if prefix == "label":
-                counted = {begin for begin, *_ in self._scales.find(text)}  # 2.5 million
-                for number in numbers:
-                    if not (self._has_unit(number) or number.start() in counted):
-                        yield number[0]
+        lists = self._lists(text, self._number)
+        labelled = [number for numbers, prefix in lists if prefix == "label" for number in numbers]
+        counted = (
+            {begin for begin, *_ in self._scales.find(text)} if labelled else ()
+        )  # 2.5 million
+        for number in labelled:
+            if not (self._has_unit(number) or number.start() in counted):
+                yield number[0]
 
     def written_spans(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the spans of all numbers that are in the other language's notation, in order."""

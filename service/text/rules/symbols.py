@@ -6,6 +6,7 @@ They are extracted from a text as tags, and the alignment determines their place
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import regex
 
@@ -95,6 +96,8 @@ _WITH_HASHTAGS = regex.compile(f"(?:{_SYMBOL}|{HASHTAG})(?:[ \t\u00a0]*+(?:{_SYM
 _OPENS = re.compile(r"""[(\[{„«‹‚]\Z|(?<![^\s(\[])["'“‘»›]\Z""")
 """A mark that directly precedes words."""
 _ENDS_LINE = re.compile(r"\s*?(?:\n|\Z)")
+_ENDS_TEXT = re.compile(r"\s*+\Z")
+"""The same in HTML and XML, where a line break is a space."""
 _SPACES = " \t\u00a0"
 
 
@@ -109,7 +112,8 @@ class Symbols(Rule):
         """Return the run with its symbols as tags."""
         if _MAY_HOLD_ONE.search(run.text) is None:
             return run
-        matches = run.between_tags(_matches if run.format == "text" else _matches_in_markup)
+        ends_line = _ENDS_LINE if run.format == "text" else _ENDS_TEXT
+        matches = run.between_tags(partial(_matches, ends_line))
         extractions = [
             (match, *_extraction(match)) for match in matches if not _is_protected(match, run)
         ]
@@ -141,19 +145,12 @@ def _is_protected(match: regex.Match[str], run: Run) -> bool:
     return "#" not in match.group() or parts[0].begin < start or parts[-1].end > end
 
 
-def _matches(text: str, start: int, end: int) -> Iterator[regex.Match[str]]:
+def _matches(
+    ends_line: re.Pattern[str], text: str, start: int, end: int
+) -> Iterator[regex.Match[str]]:
     """Yield symbols, and hashtags at the end of a line; other hashtags are words of their sentence."""
     for match in _WITH_HASHTAGS.finditer(text, start, end):
-        if "#" not in match.group() or _ENDS_LINE.match(text, match.end()):
-            yield match
-        else:
-            yield from _SYMBOLS.finditer(text, *match.span())
-
-
-def _matches_in_markup(text: str, start: int, end: int) -> Iterator[regex.Match[str]]:
-    """Yield the same where line breaks are spaces: hashtags only at the end of the text."""
-    for match in _matches(text, start, end):
-        if "#" not in match.group() or not text[match.end() :].strip():
+        if "#" not in match.group() or ends_line.match(text, match.end()):
             yield match
         else:
             yield from _SYMBOLS.finditer(text, *match.span())
