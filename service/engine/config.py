@@ -26,8 +26,8 @@ class EngineConfig:
     """Minimum number of decoder steps between two points at which sentences may join and leave."""
     seconds_per_run: float = 0.008
     """While no sentence waits, a run takes more steps if they fit in this time."""
-    max_consecutive_failures: int = 3
-    """Failed steps in a row after which the engine stops, unless a known sentence still works."""
+    max_failures: int = 3
+    """Steps with failures after which a known sentence is translated; the engine stops if that fails, too."""
     stall_seconds: float = 60.0
     """A run that takes longer is considered hung, and the engine stops."""
 

@@ -50,7 +50,10 @@ class Shared:
         self.failure: str | None = None
         """Why the engine has failed, or None."""
         self.canary: tuple[tuple[int, ...], DecodingOptions] | None = None
-        """The first sentence that was translated. It shows later if the engine still works."""
+        """The first sentence that was translated: one of the bundle's, see `proof.check_translations`.
+
+        It shows later if the engine still works.
+        """
 
     def note_done(self, sequence: DecodingSequence) -> None:
         """Record the speed of a sentence that has left its batch. The caller holds the lock.

@@ -27,7 +27,7 @@ class Worker:
         self.shared, self.index, self.new_batch = shared, index, new_batch
         self.batch = new_batch()
         self.failures = 0
-        """Failed steps since the last successful one."""
+        """Failed steps, and steps with sentences that failed, since the canary was last translated."""
         self.step_seconds = math.inf
         self.undelivered: list[tuple[DecodingSequence, list[Hypothesis]]] = []
         """Results of the last step, not delivered yet."""
@@ -72,27 +72,27 @@ class Worker:
             logger.exception("a step failed with %d sentences", len(self.batch))
             self._fail_batch(schedule)
             self.shared.on_fault("step", 1)
-            self._give_up_if_broken(self.failures, "steps")
         except BaseException:
             self._fail_batch(schedule)
             raise
+        self._give_up_if_broken(self.failures, "steps")
+        self._give_up_if_broken(self.batch.reranker.failures, "runs of the scorer")
 
     def _give_up_if_broken(self, count: int, kind: str) -> None:
-        """After several failures in a row, fail the engine, unless it still translates the canary.
+        """After several failures, fail the engine, unless it still translates the canary.
 
-        The sentences themselves may be the cause, and no input may stop the engine.
+        The sentences themselves may be the cause, and no input may stop the engine. Others that succeed in
+        between prove nothing: a graph may fail with all but short ones.
         """
-        if count < self.shared.config.max_consecutive_failures:
+        if count < self.shared.config.max_failures:
             return
         if self._still_works():
             logger.warning(
-                "%d %s failed in a row, but the engine works: their sentences were at fault",
-                count,
-                kind,
+                "%d %s failed, but the engine works: their sentences were at fault", count, kind
             )
             self.failures = 0
         else:
-            self.shared.give_up(f"{count} {kind} in a row failed")
+            self.shared.give_up(f"{count} {kind} failed, and a known sentence fails, too")
 
     def _still_works(self) -> bool:
         """Check whether the canary can still be translated, in its own batch, and scored."""
@@ -171,7 +171,6 @@ class Worker:
 
     def _take(self, decoded: Decoded) -> None:
         """Process the result of a run: finished sentences and failed ones."""
-        self.failures = 0
         self.undelivered = decoded.finished
         self._release(sequence for sequence, _ in decoded.finished)
         if decoded.finished and self.shared.canary is None:
@@ -180,7 +179,6 @@ class Worker:
         if decoded.unscored:
             self.shared.on_fault("sentence", len(decoded.unscored))
             self._fail(decoded.unscored)
-            self._give_up_if_broken(self.batch.reranker.failures, "runs of the scorer")
         if decoded.failed:
             self._fail_rows(decoded.failed)
 
@@ -192,6 +190,7 @@ class Worker:
         self._fail(self.batch.admit(others))
 
     def _note_invalid(self, sequences: list[DecodingSequence]) -> None:
+        self.failures += 1
         logger.error("%d sentences failed: invalid values (NaN, unknown ids)", len(sequences))
         self.shared.on_fault("sentence", len(sequences))
 

@@ -4,14 +4,18 @@ import asyncio
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
 from service import app, metrics
 from service.api.dependencies import Services
 from service.app import create_app
+from service.engine.model_runner import PackedRun, PackedState
+from service.engine.runner import OnnxModelRunner
 from service.errors import BundleError
 from service.settings import Settings
+from tests.waiting import wait_until
 
 
 def test_a_healthy_service_reports_its_models(client: TestClient) -> None:
@@ -46,6 +50,32 @@ def test_a_stopped_engine_is_not_ready(fresh_client: TestClient) -> None:
     assert fresh_client.get("/health/live").status_code == 200
     assert fresh_client.get("/health/ready").status_code == 503
     assert fresh_client.post("/translate", json={"q": "Hund", "source": "de"}).status_code == 503
+
+
+def test_an_engine_that_fails_with_one_sentence_after_the_other_ends_the_service(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decode, failures = OnnxModelRunner.decode, list[str]()
+
+    def failing_late(runner: OnnxModelRunner, state: PackedState, *rest: Any) -> PackedRun:
+        run = decode(runner, state, *rest)
+        positions = state.rows["position"] + np.arange(len(run.scores))[:, None]
+        run.scores = np.where((positions >= 3)[:, :, None], np.nan, run.scores)
+        return run
+
+    with TestClient(create_app(settings, failures.append)) as client:
+        wait_until(lambda: client.get("/health/ready").status_code == 200, 60)
+        monkeypatch.setattr(OnnxModelRunner, "decode", failing_late)
+        question = {"source": "de", "target": "en"}
+        statuses = []
+        for number in range(30):
+            text = "der Hund" if number % 2 else f"Der Hund sieht {number} kleine Katzen."
+            statuses.append(client.post("/translate", json=question | {"q": text}).status_code)
+        assert 503 in statuses
+        assert statuses.count(500) <= 3, "the third failure is the last one"
+        assert client.get("/health/ready").status_code == 503
+        wait_until(lambda: failures, 60)
+    assert failures == ["tiny: 3 steps failed, and a known sentence fails, too"]
 
 
 def test_once_the_stop_is_announced_the_service_is_live_but_not_ready(

@@ -146,7 +146,7 @@ def test_a_failed_step_fails_only_its_batch() -> None:
 def test_repeated_failures_stop_the_engine_and_fail_all_futures() -> None:
     runner = EchoRunner()
     runner.fail_on = {77}
-    config = EngineConfig(max_num_seqs=1, max_consecutive_failures=3)
+    config = EngineConfig(max_num_seqs=1, max_failures=3)
     with running(runner, config) as engine:
         sequences = engine.submit([([1, 77, 3], GREEDY)] * 10)
         failures = [type(sequence.future.exception(10)) for sequence in sequences]
@@ -167,7 +167,7 @@ def test_results_are_delivered_even_if_encoding_the_next_sentences_fails() -> No
 
     runner.encode = failing  # type: ignore[method-assign]
     runner.hold.clear()
-    config = EngineConfig(max_num_seqs=1, max_consecutive_failures=1)
+    config = EngineConfig(max_num_seqs=1, max_failures=1)
     with running(runner, config) as engine:
         [good, bad] = engine.submit([(echo_source(5), GREEDY), ([1, 77, 3], GREEDY)])
         runner.hold.set()

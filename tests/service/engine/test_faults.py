@@ -131,14 +131,60 @@ def test_invalid_values_fail_only_their_own_sentence(harm: Harm) -> None:
 @pytest.mark.parametrize("harm", HARMS.values(), ids=HARMS.keys())
 def test_invalid_values_in_every_row_stop_the_engine(harm: Harm) -> None:
     runner, faults = FaultyRunner(harm), Faults()
-    config = EngineConfig(max_num_seqs=1, max_consecutive_failures=3)
+    config = EngineConfig(max_num_seqs=1, max_failures=3)
     with running(runner, config, faults=faults) as engine:
         [good] = engine.submit([(echo_source(5), GREEDY)])
         assert outcome(good) == echo_of(echo_source(5))
         assert_that_harm_to_all_ends(engine, runner)
         assert not engine.check()
-        assert engine.failure == "3 steps in a row failed"
+        assert engine.failure == "3 steps failed, and a known sentence fails, too"
         assert faults.counts == {"step": 3}
+
+
+class LateRunner(FaultyRunner):
+    """Its scores are NaN from the fourth position of a translation on, with poison or always."""
+
+    def decode(self, *run: Any) -> PackedRun:
+        state, _, cross, _ = run
+        found = EchoRunner.decode(self, *run)
+        for row, source in enumerate(sources_of(state, cross)):
+            if self.harms_all or POISON in source:
+                found.scores[max(0, 3 - state.rows["position"][row]) :, row] = np.nan
+        return found
+
+
+@pytest.mark.parametrize("neighbours", [0, 1, 3])
+def test_an_engine_that_fails_with_all_but_short_sentences_stops(neighbours: int) -> None:
+    runner, faults = LateRunner(), Faults()
+    config = EngineConfig(max_num_seqs=4, max_failures=3)
+    with running(runner, config, faults=faults) as engine:
+        [good] = engine.submit([(echo_source(9), GREEDY)])
+        assert outcome(good) == echo_of(echo_source(9))
+        runner.harms_all = True
+        found: list[object] = []
+        while errors.EngineDeadError not in found and len(found) < 100:
+            short = [(echo_source(2), GREEDY)] * neighbours
+            try:
+                found += map(outcome, engine.submit([(echo_source(30), GREEDY), *short]))
+            except errors.EngineDeadError:
+                break
+        assert found.count(errors.StepFailedError) == 3
+        assert echo_of(echo_source(2)) in found or not neighbours
+        assert not engine.check()
+        assert engine.failure == "3 steps failed, and a known sentence fails, too"
+
+
+def test_no_sentence_that_fails_late_can_stop_a_working_engine() -> None:
+    runner, faults = LateRunner(), Faults()
+    config = EngineConfig(max_num_seqs=4, max_failures=3)
+    poisoned = [1, POISON, *echo_source(20)[1:]]
+    with running(runner, config, faults=faults) as engine:
+        for number in range(12):
+            others = [echo_source(9), echo_source(30), echo_source(2)][: number % 4]
+            sequences = engine.submit([(source, GREEDY) for source in [*others, poisoned]])
+            found = [outcome(sequence) for sequence in sequences]
+            assert found == [*map(echo_of, others), errors.StepFailedError]
+        assert engine.check()
 
 
 def raising(error: BaseException) -> Harm:
@@ -162,7 +208,7 @@ def too_few_rows(run: PackedRun, row: int) -> None:
 )
 def test_no_input_can_stop_a_working_engine(harm: Harm, caplog: pytest.LogCaptureFixture) -> None:
     runner, faults = FaultyRunner(harm), Faults()
-    config = EngineConfig(max_num_seqs=1, max_consecutive_failures=3)
+    config = EngineConfig(max_num_seqs=1, max_failures=3)
     with running(runner, config, faults=faults) as engine:
         [good] = engine.submit([(echo_source(5), GREEDY)])
         assert outcome(good) == echo_of(echo_source(5))
@@ -230,9 +276,7 @@ class FailingJudge(FaultyRunner):
 def test_a_scorer_failure_on_one_sentence_fails_only_that_sentence() -> None:
     runner, faults = FailingJudge(), Faults()
     runner.hold.clear()
-    with running(
-        runner, EngineConfig(max_num_seqs=4, max_consecutive_failures=3), faults=faults
-    ) as engine:
+    with running(runner, EngineConfig(max_num_seqs=4, max_failures=3), faults=faults) as engine:
         poisoned, others = [1, POISON, *echo_source(9)[1:]], [echo_source(9), echo_source(30)]
         sequences = engine.submit([(others[0], JUDGED), (poisoned, JUDGED), (others[1], GREEDY)])
         runner.hold.set()
@@ -254,7 +298,7 @@ def test_a_scorer_that_always_fails_stops_the_engine(
     canary: DecodingOptions,
 ) -> None:
     runner, faults = FailingJudge(), Faults()
-    config = EngineConfig(max_num_seqs=1, max_consecutive_failures=3)
+    config = EngineConfig(max_num_seqs=1, max_failures=3)
     with running(runner, config, faults=faults) as engine:
         [good] = engine.submit([(echo_source(5), canary)])
         assert outcome(good) == echo_of(echo_source(5))
@@ -266,7 +310,7 @@ def test_a_scorer_that_always_fails_stops_the_engine(
         found = [outcome(one) for one in engine.submit([(echo_source(9), JUDGED)] * 4)]
         assert found == [errors.StepFailedError] + [errors.EngineDeadError] * 3
         assert not engine.check()
-        assert engine.failure == "3 runs of the scorer in a row failed"
+        assert engine.failure == "3 runs of the scorer failed, and a known sentence fails, too"
         assert faults.counts == {"sentence": 3}
 
 
@@ -293,7 +337,7 @@ def test_invalid_encoder_values_fail_only_their_own_sentence() -> None:
 
 def test_an_encoder_that_always_returns_invalid_values_stops_the_engine() -> None:
     runner = BlindRunner()
-    with running(runner, EngineConfig(max_num_seqs=1, max_consecutive_failures=3)) as engine:
+    with running(runner, EngineConfig(max_num_seqs=1, max_failures=3)) as engine:
         [good] = engine.submit([(echo_source(5), GREEDY)])
         assert outcome(good) == echo_of(echo_source(5))
         assert_that_harm_to_all_ends(engine, runner)
