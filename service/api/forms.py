@@ -21,6 +21,7 @@ _LISTS = (
     # refused later
     *("custom_instructions", "glossary_ids", "splitting_tags", "non_splitting_tags"),
 )
+_BREAKS = frozenset("\r\n\0")
 _TRIPLETS = re.compile(rb"(?:%[0-9A-Fa-f]{2})++")
 
 
@@ -119,6 +120,8 @@ def multipart(body: bytes, boundary: str) -> Fields:
         raise _unreadable("it does not end with its boundary and two hyphens")
     if dashed in body[: delimiters[0].start()]:
         raise _unreadable("its first boundary is not a line of its own")
+    if re.search(rb"(?<!\r)\n" + re.escape(dashed), body):
+        raise _unreadable("a boundary follows a line feed without a carriage return")
     return Fields.of_form(
         _part(body[begin.end() : end.start()]) for begin, end in pairwise(delimiters)
     )
@@ -131,11 +134,11 @@ def _part(part: bytes) -> tuple[str, str]:
         raise _unreadable(
             f"the header fields of a part have {len(head)} bytes, the limit is {MAX_PART_HEAD_BYTES}"
         )
-    fields = _header_fields(head.decode())
+    fields = _header_fields(head.decode()) if separator else {}
     disposition = fields.get("content-disposition", ("", {}))[1]
-    if not separator or "name" not in disposition:
+    if "name" not in disposition:
         raise _unreadable("a part has no name")
-    if disposition.keys() & {"filename", "filename*"}:
+    if any(name.partition("*")[0] == "filename" for name in disposition):
         raise _unreadable("a part is a file, which is not supported")
     encoding = fields.get("content-transfer-encoding", ("", {}))[0]
     if encoding not in ("", "7bit", "8bit", "binary"):
@@ -148,11 +151,16 @@ def _part(part: bytes) -> tuple[str, str]:
 
 
 def _header_fields(head: str) -> dict[str, tuple[str, dict[str, str]]]:
-    """Return a part's header fields by name, as values with parameters."""
+    """Return a part's header fields by name, as values with parameters.
+
+    What some would read as a line of its own, and others as a part of the line before, is refused.
+    """
     fields = {}
     for line in head.split("\r\n")[1:]:
-        name, _, value = line.partition(":")
-        name = name.strip().lower()
+        name, colon, value = line.partition(":")
+        if not colon or name != name.strip() or not _BREAKS.isdisjoint(line):
+            raise _unreadable(f"a part has the invalid header field {quoted(line)}")
+        name = name.lower()
         if name in fields:
             raise _unreadable(f"{shortened(name)} is given more than once in a part")
         fields[name] = parse_value(value)

@@ -189,7 +189,9 @@ class _Decoder(threading.local):
     """A JSON decoder for each thread; creating one takes as long as reading a short body."""
 
     def __init__(self) -> None:
-        self._decoder = json.JSONDecoder(object_pairs_hook=self._gather, parse_float=_finite)
+        self._decoder = json.JSONDecoder(
+            object_pairs_hook=self._gather, parse_float=_finite, parse_constant=_refuse
+        )
         self._repeated = ""
 
     def decode(self, text: str) -> tuple[object, str]:
@@ -211,6 +213,12 @@ def _finite(digits: str) -> float:
             f"Invalid request: a number in the JSON body is too large: {shortened(digits)}"
         )
     return number
+
+
+def _refuse(constant: str) -> None:
+    raise InvalidRequestError(
+        f"Invalid request: the body is not valid JSON: {constant} is not a number"
+    )
 
 
 _DECODER = _Decoder()

@@ -40,18 +40,26 @@ def parse_value(value: str) -> tuple[str, dict[str, str]]:
     ('form-data', {'name': 'a "b"', 'size': '5'})
 
     Raises:
-        InvalidRequestError: a parameter is given twice, with different values, or the field is too long.
+        InvalidRequestError: a parameter is given twice, with different values or also in the encoding of
+            RFC 8187 (`name*`), or the field is too long.
     """
     _check_length(value)
     parameters: dict[str, str] = {}
     for name, quoted, token in _PARAMETER.findall(value):
         parameter = re.sub(r"\\(.)", r"\1", quoted) or token
         if parameters.setdefault(name.lower(), parameter) != parameter:
-            raise InvalidRequestError(
-                f"Invalid request: {shortened(name)} is given more than once in "
-                f"{shortened(value.strip())}"
-            )
+            raise _given_twice(name, value)
+    for name in parameters:
+        plain_name, star, _ = name.partition("*")
+        if star and plain_name in parameters:
+            raise _given_twice(plain_name, value)
     return value.partition(";")[0].strip().lower(), parameters
+
+
+def _given_twice(name: str, value: str) -> InvalidRequestError:
+    return InvalidRequestError(
+        f"Invalid request: {shortened(name)} is given more than once in {shortened(value.strip())}"
+    )
 
 
 def check_coding(coding: str) -> None:

@@ -22,7 +22,13 @@ from pydantic import (
 from service.engine.types import LengthNorm, StopRule
 from service.errors import BundleError
 from service.models.bundle_files import MANIFEST as MANIFEST
-from service.models.bundle_files import printable, read_manifest, read_text, regular_file
+from service.models.bundle_files import (
+    external_files,
+    printable,
+    read_manifest,
+    read_text,
+    regular_file,
+)
 from service.models.bundle_files import sha256 as sha256
 from service.models.directions import STRICT, Directions, check_ids
 from service.models.directions import Code as Code
@@ -186,20 +192,13 @@ class Manifest(_Strict):
 
     @model_validator(mode="after")
     def _files_are_listed(self) -> Self:
-        optional_files = (
-            self.target_vocabulary,
-            self.pieces,
-            self.target_pieces,
-            self.scorer,
-            self.weights,
-        )
+        optional_files = self.target_vocabulary, self.pieces, self.target_pieces, self.weights
         files = {self.vocabulary, *(name for name in optional_files if name is not None)}
         parameters_of_rules = [
             pipeline.checked(name, parameters) for name, parameters in self.rules.items()
         ]
         files |= {file for parameters in parameters_of_rules for file in parameters.files}
-        for graphs in self.graphs.values():
-            files |= {graphs.encoder, graphs.decoder}
+        files |= self.graph_files
         if missing := sorted(files - self.files.keys()):
             raise ValueError(f"no sha256 for {', '.join(missing)}")
         return self
@@ -210,6 +209,14 @@ class Manifest(_Strict):
         if self.moses and self.pieces is None:
             raise ValueError("moses needs pieces: merges have no ids")
         return self
+
+    @property
+    def graph_files(self) -> set[str]:
+        """The files of all graphs."""
+        files = {
+            file for graphs in self.graphs.values() for file in (graphs.encoder, graphs.decoder)
+        }
+        return files | {self.scorer} if self.scorer else files
 
     def direction(self, source: str, target: str) -> Direction | None:
         """Return the direction from `source` to `target`, or None if the model lacks it."""
@@ -293,6 +300,13 @@ def load(folder: Path, formats: tuple[int, ...] = GRAPHS_ALIKE) -> Bundle:
         file = regular_file(folder, name)
         if sha256(file) != expected:
             raise BundleError(f" is damaged: its sha256 is not the one in {MANIFEST}", file)
+    for name in bundle.manifest.graph_files:
+        for other in external_files(folder / name):
+            if str(PurePosixPath(name).parent / other) not in bundle.manifest.files:
+                raise BundleError(
+                    f" refers to {printable(other)}, for which {MANIFEST} has no sha256",
+                    folder / name,
+                )
     return bundle
 
 

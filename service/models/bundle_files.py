@@ -4,7 +4,9 @@ import hashlib
 import json
 import lzma
 import math
+import mmap
 import os
+import re
 import stat
 from collections import Counter
 from io import BufferedReader
@@ -21,6 +23,7 @@ MAX_LZMA_MEMORY = 1 << 27
 """Bytes of memory for decompression; `xz -9` needs half of that."""
 MAX_PRINTABLE = 100
 """Maximum characters quoted from a bundle in a message."""
+_LOCATION = re.compile(rb"\n\x08location\x12([\x80-\xff]{0,2}[\0-\x7f])")
 
 
 def unreadable(path: Path, error: Exception) -> BundleError:
@@ -139,6 +142,31 @@ def sha256(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise unreadable(path, error) from None
+
+
+def external_files(graph: Path) -> set[str]:
+    """Return the names of the files in which a graph's tensors are, apart from its own.
+
+    Each is a pair of protobuf whose key is `location`; before the value is its length, 7 bits in each byte.
+
+    Raises:
+        BundleError: the file cannot be read.
+    """
+    try:
+        with _opened(graph) as file:
+            if not os.fstat(file.fileno()).st_size:  # which cannot be mapped
+                return set()
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+                places = [
+                    (match.end(), sum((byte & 0x7F) << 7 * i for i, byte in enumerate(match[1])))
+                    for match in _LOCATION.finditer(data)
+                ]
+                return {
+                    data[start : start + length].decode(errors="backslashreplace")
+                    for start, length in places
+                }
+    except (OSError, ValueError) as error:
+        raise unreadable(graph, error) from None
 
 
 def printable(text: str) -> str:

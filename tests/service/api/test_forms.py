@@ -87,6 +87,25 @@ def test_a_truncated_multipart_form_is_refused() -> None:
             )
         ),
         (PART % (b'q"; name="a', b"") + b"--b--", "name is given more than once"),
+        (
+            PART % (b"q\"; name*=utf-8''source; x=\"", b"") + b"--b--",
+            "name is given more than once",
+        ),
+        (PART % (b'q"; Name*0="sou"; name*1="rce', b"") + b"--b--", "name is given more than once"),
+        (PART % (b'q"; filename*0="a', b"") + b"--b--", "a part is a file"),
+        *(
+            (PART.replace(b"\r\n\r\n", head + b"\r\n\r\n") % (b"q", b"a") + b"--b--", message)
+            for head, message in (
+                (b"\nContent-Type: a/b", "has the invalid header field .*"),
+                (b"\n", "has the invalid header field"),
+                (b"\rX: y", "has the invalid header field"),
+                (b"\0", "has the invalid header field"),
+                (b'\r\n ; name="source"', "has the invalid header field"),
+                (b"\r\nX : y", 'has the invalid header field "X : y"'),
+                (b"\r\nno field", 'has the invalid header field "no field"'),
+            )
+        ),
+        (WHOLE.replace(b"Hund", b"a\n--b\nX: y"), "follows a line feed without a carriage return"),
         (b"\n" + WHOLE, "its first boundary is not a line of its own"),
         (b"--b" + WHOLE, "its first boundary is not a line of its own"),
         (WHOLE.rstrip() + b"x\r\n", "does not end with its boundary"),
@@ -145,6 +164,9 @@ def test_plain_text_is_translated_in_either_dialect(client: TestClient) -> None:
         ('{"q": "a\nb"}', "not valid JSON: Invalid control character at character 8"),
         ('{"q": "a', "not valid JSON: Unterminated string starting at character 6"),
         ('{"q": "a", "length_penalty": 1e999}', "is too large: 1e999"),
+        ('{"q": "a", "other": NaN}', "not valid JSON: NaN is not a number"),
+        ('{"q": "a", "other": {"deep": [Infinity]}}', "not valid JSON: Infinity is not a number"),
+        ('{"q": "a", "other": -Infinity}', "not valid JSON: -Infinity is not a number"),
         ('{"q": "a", "length_penalty": "1_0"}', 'must be a number, but is "1_0"'),
         ('{"q": "a", "length_penalty": true}', "must be a number, but is true"),
         ('{"q": "a", "beam_size": "1_0"}', 'must be an integer, but is "1_0"'),

@@ -13,6 +13,7 @@ from service.models.bundle_files import MAX_MANIFEST_BYTES, read_text, sha256
 from tests.service.models.breaking import (
     MISSING,
     Break,
+    file,
     in_place_of,
     manifest_of,
     named,
@@ -46,6 +47,24 @@ def doubled(folder: Path) -> None:
     manifest = manifest_of(folder)
     manifest["directions"].append(manifest["directions"][0])
     write_manifest(folder, manifest)
+
+
+def unlisted(folder: Path) -> None:
+    """Remove the weights from the manifest."""
+    manifest = manifest_of(folder)
+    del manifest["weights"], manifest["files"]["weights.bin"]
+    write_manifest(folder, manifest)
+
+
+def pointing_at(name: bytes, length: bytes = b"\x0b") -> Break:
+    """Change the name of the file with a graph's weights; `length` is as protobuf writes it."""
+
+    def change(folder: Path) -> None:
+        graph, old = (folder / "encoder.fp32.onnx").read_bytes(), b"\x0bweights.bin"
+        assert old in graph
+        file("encoder.fp32.onnx", graph.replace(old, length + name, 1))(folder)
+
+    return change
 
 
 AT_LOADING: list[tuple[Break, str]] = [
@@ -120,6 +139,10 @@ AT_LOADING: list[tuple[Break, str]] = [
     (lambda folder: (folder / "weights.bin").unlink(), "weights.bin is missing"),
     (setting("weights", "other.bin"), "no sha256 for other.bin"),
     (setting("weights", "../weights.bin"), "weights: must be a path inside"),
+    (unlisted, "onnx refers to weights.bin, for which manifest.json has no sha256"),
+    (pointing_at(b"../secret.x"), "encoder.fp32.onnx refers to ../secret.x, for which"),
+    (pointing_at(b"/srv/secret"), "encoder.fp32.onnx refers to /srv/secret, for which"),
+    (pointing_at(b"w" * 200, b"\xc8\x01"), "encoder.fp32.onnx refers to w{97}..., for which"),
 ]
 
 
