@@ -37,6 +37,11 @@ from service.threads import Threads
 
 logger = logging.getLogger(__name__)
 
+ROUTERS = (
+    *(native.translating, native.router),
+    *(deepl.translating, deepl.router, deepl_languages.router),
+    *(health.router, inference.router, infer.router, admin.router),
+)
 NUM_THREADS = 4
 """For a load, the end of the models, and work of requests that would block the event loop."""
 WATCH_SECONDS = 1.0
@@ -94,11 +99,8 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
 
 def _add_routes(app: FastAPI, settings: Settings) -> None:
     """Add the endpoints of all dialects, the pages, and what answers errors."""
-    for dialect in (native, deepl):
-        app.include_router(dialect.translating)
-        app.include_router(dialect.router)
-    for module in (deepl_languages, health, inference, infer, admin):
-        app.include_router(module.router)
+    for router in ROUTERS:
+        app.include_router(router)
     page.install(app)
     if settings.docs:
         docs.install(app)
@@ -114,9 +116,10 @@ def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: M
         lambda: store.expected_wait,
     )
 
+    routes = [route for router in ROUTERS for route in router.routes]
+
     def layers(framework: ASGIApp) -> ASGIApp:  # from the inside out
-        translations = [*native.translating.routes, *deepl.translating.routes]
-        counted = InFlightLimit(Direct(framework, translations), admission)
+        counted = InFlightLimit(Direct(framework, routes), admission)
         limited = BodyLimit(counted, settings.max_body_bytes, settings.max_held_body_bytes)
         admitted = AdmissionCheck(limited, admission)
         plain = SplitBodies(HeadLimit(admitted, settings.max_header_bytes))
@@ -127,7 +130,7 @@ def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: M
             allow_headers=["Authorization", "Content-Type"],
             expose_headers=["Retry-After", "X-Request-ID"],
         )
-        requests = RequestContext(Shortcut(Targets(for_pages), plain), metrics)
+        requests = RequestContext(Shortcut(Targets(for_pages), plain), metrics, routes)
 
         async def by_type(scope: Scope, receive: Receive, send: Send) -> None:
             await (requests if scope["type"] == "http" else framework)(scope, receive, send)

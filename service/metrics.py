@@ -4,9 +4,11 @@ No label ever contains a key, an address or a text.
 """
 
 import math
+import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
+from importlib.metadata import version
 
 from prometheus_client import (
     CollectorRegistry,
@@ -20,6 +22,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from service.engine.runner import VERSION as ONNX_RUNTIME_VERSION
 from service.engine.types import StepStats
 from service.models.model_set import ModelSet
 from service.models.observer import Observer
@@ -44,9 +47,16 @@ class Metrics(Observer):
         self._directions: set[str] = set()
         # memory, CPU time and open files, on Linux
         ProcessCollector(registry=self.registry)
+        self._register_build()
         self._register_http()
         self._register_engine()
         self._register_models()
+
+    def _register_build(self) -> None:
+        text = "1, with the versions of Attendant, Python and ONNX Runtime."
+        versions = version("attendant"), platform.python_version(), ONNX_RUNTIME_VERSION
+        labels = ["version", "python", "onnxruntime"]
+        Gauge("attendant_build_info", text, labels, registry=self.registry).labels(*versions).set(1)
 
     def _register_http(self) -> None:
         self.requests = self._counter(
@@ -54,13 +64,13 @@ class Metrics(Observer):
         )
         self.request_seconds = self._histogram(
             "attendant_request_duration_seconds",
-            "From the request's head to the answer's end.",
-            ["route"],
+            "From the request's head to the answer's end, by the class of its status (2xx, 4xx, 5xx).",
+            ["route", "status"],
         )
         self.errors = self._counter(
             "attendant_errors",
             "Requests refused, cancelled or failed, by the code of their error.",
-            ["reason"],
+            ["code"],
         )
         self.tokenize_seconds = self._histogram(
             "attendant_tokenize_duration_seconds",

@@ -37,7 +37,7 @@ def metrics() -> set[str]:
     made.requests.labels("/translate", "POST", "200").inc()
     made.errors.labels("queue_full").inc()
     made.sentences.labels("de-en", "ok").inc()
-    made.request_seconds.labels("/translate").observe(0.1)
+    made.request_seconds.labels("/translate", "2xx").observe(0.1)
     text = made.render().decode()
     return {"up", *re.findall(r"^((?:attendant|process)_\w+)", text, re.MULTILINE)}
 
@@ -54,7 +54,7 @@ def test_the_dashboard_uses_existing_metrics(metrics: set[str]) -> None:
     assert asked <= metrics
 
 
-def test_alerts_use_existing_metrics_and_reasons(metrics: set[str]) -> None:
+def test_alerts_use_existing_metrics_and_codes(metrics: set[str]) -> None:
     rules = _rules()
     for rule in rules:
         assert rule["annotations"]["summary"]
@@ -62,8 +62,8 @@ def test_alerts_use_existing_metrics_and_reasons(metrics: set[str]) -> None:
         asked = re.findall(r"\b((?:attendant|process)_\w+|up)\b", rule["expr"])
         assert asked, rule["alert"]
         assert set(asked) <= metrics, rule["alert"]
-    [reasons] = re.findall('reason=~"([^"]+)"', str(rules))
-    assert set(reasons.split("|")) == {QueueFullError.code, DeadlineExceededError.code}
+    [codes] = re.findall('code=~"([^"]+)"', str(rules))
+    assert set(codes.split("|")) == {QueueFullError.code, DeadlineExceededError.code}
 
 
 def test_alerts_see_processes_that_ended_before_they_were_asked() -> None:

@@ -21,6 +21,8 @@ from service.engine.types import Device, Floats, Ints, RunPlan
 
 logger = logging.getLogger(__name__)
 
+VERSION: str = onnxruntime.__version__
+"""ONNX Runtime's version."""
 MAX_RUNNERS = 8
 """Maximum number of sessions with their own packed copy of the weights."""
 

@@ -5,10 +5,12 @@ import logging
 import random
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from http import HTTPMethod, HTTPStatus
+from operator import itemgetter
 
+from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.api.errors import ERROR_CODE, SENT_STATUS, answer, identifying
@@ -38,7 +40,7 @@ class AccessLog:
         """Record a request that was answered; `error` is the code of its error, if there was one."""
         method = method if method in _METHODS else "other"
         self._requests(route, method, str(status)).inc()
-        self._seconds(route).observe(seconds)
+        self._seconds(route, f"{status // 100}xx").observe(seconds)
         if error:
             self._errors.labels(error).inc()
         if logger.isEnabledFor(logging.INFO):
@@ -63,9 +65,9 @@ class RequestContext:
     A request that is cancelled because the service stops is answered with an error.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        """Wrap `app`."""
-        self.app, self.access_log = app, AccessLog(metrics)
+    def __init__(self, app: ASGIApp, metrics: Metrics, routes: Sequence[BaseRoute] = ()) -> None:
+        """Wrap `app`, which has these routes."""
+        self.app, self.access_log, self.routes = app, AccessLog(metrics), routes
         self.in_flight = 0
         metrics.watch_requests(lambda: self.in_flight)
 
@@ -106,10 +108,20 @@ class RequestContext:
         finally:
             seconds = time.perf_counter() - started
             self.in_flight -= 1
-            route = getattr(scope.get("route"), "path", "unmatched")
             own_status = start["status"] if start else HTTPStatus.INTERNAL_SERVER_ERROR.value
             status, error = scope.get(SENT_STATUS, own_status), scope.get(ERROR_CODE, "")
-            self.access_log.record(method, route, status, seconds, error)
+            self.access_log.record(method, self._route_of(scope), status, seconds, error)
+
+    def _route_of(self, scope: Scope) -> str:
+        """Return the declared path of a request's route, also of one that was refused before routing."""
+        route = scope.get("route")
+        if route is None and self.routes:
+            match, nearest = max(
+                ((route.matches(scope)[0].value, route) for route in self.routes),
+                key=itemgetter(0),
+            )
+            route = nearest if match != Match.NONE.value else None
+        return getattr(route, "path", "unmatched")
 
 
 def identity_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:

@@ -115,7 +115,7 @@ def test_a_request_on_one_connection_too_many_is_counted_and_has_an_id(
     counted = metrics.registry.get_sample_value
     labels = {"route": "unmatched", "method": "GET", "status": "503"}
     assert counted("attendant_requests_total", labels) == 1
-    assert counted("attendant_errors_total", {"reason": "too_many_connections"}) == 1
+    assert counted("attendant_errors_total", {"code": "too_many_connections"}) == 1
 
 
 def test_a_pipelined_request_whose_body_is_missing_does_not_make_a_connection_busy() -> None:

@@ -1,20 +1,25 @@
 """Health checks, readiness and metrics in every state of the engine."""
 
 import asyncio
+import platform
 import re
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+import onnxruntime
 import pytest
 from fastapi.testclient import TestClient
 
 from service import app, metrics
 from service.api.dependencies import Services
+from service.api.middleware.early import EarlyRefusal
 from service.app import create_app
 from service.engine.model_runner import PackedRun, PackedState
 from service.engine.runner import OnnxModelRunner
 from service.errors import BundleError
 from service.settings import Settings
+from tests.conftest import started
 from tests.waiting import wait_until
 
 
@@ -153,7 +158,11 @@ def test_metrics_count_requests_and_sentences(fresh_client: TestClient) -> None:
         _value(text, 'attendant_requests_total{method="GET",route="unmatched",status="404"}') == 1
     )
     assert _value(text, 'attendant_sentences_total{direction="de-en",outcome="ok"}') == 2
-    assert _value(text, 'attendant_request_duration_seconds_count{route="/translate"}') == 3
+    seconds = 'attendant_request_duration_seconds_count{route="/translate",status="%s"}'
+    assert (_value(text, seconds % "2xx"), _value(text, seconds % "4xx")) == (1, 2)
+    versions = f'onnxruntime="{onnxruntime.__version__}",python="{platform.python_version()}"'
+    own = f'version="{version("attendant")}"'
+    assert _value(text, f"attendant_build_info{{{versions},{own}}}") == 1
     assert _value(text, "attendant_queue_wait_seconds_count") >= 2
     assert _value(text, "attendant_target_tokens_total") > 10
     assert _value(text, "attendant_engine_up") == 1
@@ -186,7 +195,7 @@ def test_every_error_is_counted_under_its_code(
 ) -> None:
     def count() -> float:
         registry = client.app.state.services.metrics.registry  # type: ignore[attr-defined]
-        return float(registry.get_sample_value("attendant_errors_total", {"reason": code}) or 0)
+        return float(registry.get_sample_value("attendant_errors_total", {"code": code}) or 0)
 
     before = count()
     answer = client.request(
@@ -194,6 +203,39 @@ def test_every_error_is_counted_under_its_code(
     )
     assert code in answer.json().values()
     assert count() == before + 1
+
+
+@pytest.mark.parametrize(
+    ("path", "size", "in_flight", "answer"),
+    [
+        ("/translate", 20_000, 0, 413),
+        ("/v2/translate", 20_000, 0, 413),
+        ("/v2/usage", 20_000, 0, 413),
+        ("/v2/models/{name}/infer", 20_000, 0, 413),
+        ("/translate", 10, 10**6, 429),
+        ("/detect", 10, 10**6, 429),
+        ("/v2/models/{name}/infer", 10, 10**6, 429),
+    ],
+)
+def test_a_refusal_before_routing_is_counted_with_its_route(
+    settings: Settings, path: str, size: int, in_flight: int, answer: int
+) -> None:
+    with started(settings.model_copy(update={"max_requests": 1})) as client:
+        early: EarlyRefusal = client.app.state.early_refusal  # type: ignore[attr-defined]
+        early.admission.in_flight = in_flight
+        url = path.format(name="secret-name")
+        assert client.post(url, content="a" * size).status_code == answer
+        text = client.get("/metrics").text
+    assert (
+        _value(text, f'attendant_requests_total{{method="POST",route="{path}",status="{answer}"}}')
+        == 1
+    )
+    assert (
+        _value(text, f'attendant_request_duration_seconds_count{{route="{path}",status="4xx"}}')
+        == 1
+    )
+    assert "unmatched" not in text
+    assert "secret" not in text
 
 
 def test_unknown_methods_share_a_label(fresh_client: TestClient) -> None:

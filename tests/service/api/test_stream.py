@@ -90,7 +90,7 @@ def test_an_error_at_the_end_of_a_stream_is_told_and_counted(
 
     asyncio.run(run())
     assert events(sent.decode())[-1] == ("error", {"error": message, "code": code})
-    assert metrics.registry.get_sample_value("attendant_errors_total", {"reason": code}) == 1
+    assert metrics.registry.get_sample_value("attendant_errors_total", {"code": code}) == 1
 
 
 @pytest.mark.parametrize("headers", [STREAM, {}])

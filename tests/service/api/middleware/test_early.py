@@ -44,7 +44,7 @@ def test_a_refused_translation_is_counted_and_has_an_id(path: str) -> None:
     assert refusal.headers.get("x-trace-id") == (None if path == "/translate" else "job-17")
     assert "1 requests are in flight, the limit is 1" in bytes(refusal.body).decode()
     assert counted(metrics, path, "POST", 429) == 1
-    labels = {"reason": "queue_full"}
+    labels = {"code": "queue_full"}
     assert metrics.registry.get_sample_value("attendant_errors_total", labels) == 1
 
 
