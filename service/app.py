@@ -22,6 +22,7 @@ from service.api.middleware.context import AccessLog, RequestContext
 from service.api.middleware.cors import Cors
 from service.api.middleware.direct import Direct
 from service.api.middleware.early import EarlyRefusal
+from service.api.middleware.keys import KeyCheck
 from service.api.middleware.limits import BodyLimit, HeadLimit
 from service.api.middleware.shortcut import Shortcut
 from service.api.middleware.split_bodies import SplitBodies
@@ -89,9 +90,9 @@ def create_app(settings: Settings, on_failure: Callable[[str], None] = lambda _:
         telemetry=tracing.FASTAPI_TELEMETRY,
         redirect_slashes=False,  # a redirect would repeat a host name that the client chose
     )
-    app.state.services = Services(store, Gate(settings), settings, metrics, threads)
+    app.state.services = services = Services(store, Gate(settings), settings, metrics, threads)
     _add_routes(app, settings)
-    _add_middleware(app, settings, metrics, store)
+    _add_middleware(app, services)
     if settings.tracing:
         tracing.install(app)
     return app
@@ -107,8 +108,9 @@ def _add_routes(app: FastAPI, settings: Settings) -> None:
     errors.install(app)
 
 
-def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: ModelStore) -> None:
+def _add_middleware(app: FastAPI, services: Services) -> None:
     """Add all middleware as one layer, whose order `layers` shows."""
+    settings, metrics, store = services.settings, services.metrics, services.store
     admission = Admission(
         settings.max_requests,
         settings.request_timeout_seconds,
@@ -121,7 +123,7 @@ def _add_middleware(app: FastAPI, settings: Settings, metrics: Metrics, store: M
     def layers(framework: ASGIApp) -> ASGIApp:  # from the inside out
         counted = InFlightLimit(Direct(framework, routes), admission)
         limited = BodyLimit(counted, settings.max_body_bytes, settings.max_held_body_bytes)
-        admitted = AdmissionCheck(limited, admission)
+        admitted = AdmissionCheck(KeyCheck(limited, services.gate), admission)
         plain = SplitBodies(HeadLimit(admitted, settings.max_header_bytes))
         for_pages = Cors(
             plain,

@@ -26,7 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 MAX_REQUESTS_PER_MINUTE = 1_000_000
-MAX_KEY_CHARACTERS = 256
+MIN_KEY_CHARACTERS, MAX_KEY_CHARACTERS = 16, 256
 MAX_FILE_BYTES = 1 << 24
 MAX_SHOWN_CHARACTERS = 50
 """Length up to which an error quotes a value."""
@@ -192,6 +192,11 @@ def _existing(file: TextIO | None) -> str:
         raise ValueError("standard input has more than one line")
     if not key.isprintable() or " " in key:
         raise ValueError("the key has blanks or characters that cannot be printed")
+    if len(key) < MIN_KEY_CHARACTERS:
+        raise ValueError(
+            f"the key has {len(key)} characters, and needs at least {MIN_KEY_CHARACTERS}, "
+            "so that nobody can guess it"
+        )
     return key
 
 

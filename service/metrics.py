@@ -1,6 +1,6 @@
 """Prometheus metrics. No other package depends on Prometheus: they report plain numbers.
 
-No label ever contains a key, an address or a text.
+No label ever contains a key, an address or a text; one has the names of the keys in the operator's file.
 """
 
 import math
@@ -77,9 +77,12 @@ class Metrics(Observer):
             "Splitting a request's texts into sentences and tokens.",
         )
         self._in_flight = self._gauge("attendant_requests_in_flight", "Requests being served.")
-        self.num_deepl_characters = 0
-        """Characters of texts translated under DeepL's paths since the start."""
-        self._deepl_characters = self._counter(
+        self.requests_by_key = self._counter(
+            "attendant_requests_by_key",
+            "Requests with an API key, by the key's name and the class of the status.",
+            ["key", "status"],
+        )
+        self.deepl_characters = self._counter(
             "attendant_deepl_characters", "Characters of texts translated under DeepL's paths."
         )
         self.sentences = self._counter(
@@ -192,11 +195,6 @@ class Metrics(Observer):
         """Register a function that returns the number of open connections at scrape time."""
         gauge = self._gauge("attendant_connections", "Connections that are open.")
         gauge.set_function(partial(_as_float, count))
-
-    def count_deepl_characters(self, characters: int) -> None:
-        """Count characters of texts translated under DeepL's paths."""
-        self.num_deepl_characters += characters
-        self._deepl_characters.inc(characters)
 
     def on_step(self, stats: StepStats) -> None:
         """Record a step of an engine; called by its threads."""

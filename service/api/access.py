@@ -8,8 +8,9 @@ from functools import lru_cache
 from ipaddress import IPv6Address, ip_address, ip_network
 
 from fastapi import Request
+from starlette.types import Scope
 
-from service.errors import InvalidKeyError, MissingKeyError, RateLimitError
+from service.errors import InvalidKeyError, InvalidRequestError, MissingKeyError, RateLimitError
 from service.keys import Key, Keys
 from service.settings import Settings
 
@@ -17,8 +18,12 @@ logger = logging.getLogger(__name__)
 
 MAX_CALLERS = 10_000
 """Maximum number of callers whose rate is tracked; the least recent one is dropped first."""
+WRONG_KEYS_PER_MINUTE = 20
+"""Wrong keys that one address may send; beyond that, they get 429 instead of 403."""
 LONGEST_HOST = 64
 """Characters of an address that are considered: a proxy may pass on a value of any length."""
+_KNOWN = "known_key"
+"""The key in a request's scope for its API key with name and entry, once that is found to be right."""
 
 
 class RateLimiter:
@@ -29,8 +34,8 @@ class RateLimiter:
         self.clock = clock
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def take(self, caller: str, per_minute: int) -> None:
-        """Count one request of `caller`; `per_minute` 0 means no limit.
+    def take(self, caller: str, per_minute: int, what: str = "requests") -> None:
+        """Count one request of `caller`, or of what errors call `what`; `per_minute` 0 means no limit.
 
         Raises:
             RateLimitError: the bucket is empty; the error says when the next request is allowed.
@@ -43,7 +48,7 @@ class RateLimiter:
         if tokens < 1:
             self._buckets[caller] = tokens, now
             raise RateLimitError(
-                f"more than {per_minute} requests per minute", (1 - tokens) * 60 / per_minute
+                f"more than {per_minute} {what} per minute", (1 - tokens) * 60 / per_minute
             )
         self._buckets[caller] = tokens - 1, now
         if len(self._buckets) > MAX_CALLERS:
@@ -66,6 +71,9 @@ class Gate:
             logger.warning(message, settings.api_keys)
         self.requests_per_minute = settings.requests_per_minute
         self._limiter = RateLimiter()
+        self._wrong_keys = (
+            RateLimiter()
+        )  # apart, so that nobody's guesses displace the rates of others
 
     def enter(self, request: Request, key: object = None) -> None:
         """Check the API key and the rate limit of a request.
@@ -76,10 +84,10 @@ class Gate:
 
         Raises:
             MissingKeyError: a key is required and none was sent.
-            InvalidKeyError: the key is not known.
             RateLimitError: the caller has exceeded its rate limit.
+            InvalidKeyError, InvalidRequestError: see `find`.
         """
-        known_key = self._find(key or _key_of_head(request))
+        known_key = self.find(request.scope, key)
         if known_key is not None:
             name, entry = known_key
             self._limiter.take(f"key {name}", entry.requests_per_minute)
@@ -87,8 +95,7 @@ class Gate:
         if self.key_required:
             raise MissingKeyError("Please contact the server operator to get an API key")
         if self.requests_per_minute:
-            host = request.client.host if request.client else ""
-            self._limiter.take(f"address {_network(host[:LONGEST_HOST])}", self.requests_per_minute)
+            self._limiter.take(f"address {_network_of(request.scope)}", self.requests_per_minute)
 
     def enter_admin(self, request: Request) -> None:
         """Check that a request has the key of an administrator.
@@ -96,35 +103,74 @@ class Gate:
         Raises:
             MissingKeyError: no key was sent, or no keys are configured.
             InvalidKeyError: the key is not known, or does not have `admin = true`.
+            RateLimitError: see `find`.
         """
-        known_key = self._find(_key_of_head(request))
+        known_key = self.find(request.scope)
         if known_key is None:
             raise MissingKeyError("this needs an API key with admin = true")
         if not known_key[1].admin:
             raise InvalidKeyError("this API key does not have admin = true")
 
-    def _find(self, key: object) -> tuple[str, Key] | None:
-        """Return a key's name and entry; None if no key was sent or no keys are configured."""
-        if not key or self.keys is None:
+    def find(self, scope: Scope, key: object = None) -> tuple[str, Key] | None:
+        """Return the name and entry of a request's key; None if none was sent or no keys are configured.
+
+        Right keys are never refused here, whatever else comes from the same address.
+
+        Args:
+            scope: the request's; its `Authorization` field is used if `key` is empty.
+            key: the key from the body or query, as sent: of any type.
+
+        Raises:
+            InvalidKeyError: the key is not known.
+            RateLimitError: nor is it, and the same address has sent too many others.
+            InvalidRequestError: there is another key in the head.
+        """
+        if self.keys is None:
             return None
+        key_of_head = _key_of_head(scope)
+        if key and key_of_head and key != key_of_head:
+            raise InvalidRequestError(
+                "Invalid request: the API key in Authorization is not the one in the other fields; "
+                "send one of them"
+            )
+        if not (key := key or key_of_head):
+            return None
+        checked_key, *known = scope.get(_KNOWN, (None,))
+        if key == checked_key:
+            name, entry = known
+            return name, entry
         known_key = self.keys.find(key) if isinstance(key, str) else None
         if known_key is None:
+            self._wrong_keys.take(_network_of(scope), WRONG_KEYS_PER_MINUTE, "wrong API keys")
             raise InvalidKeyError("Invalid API key")
+        scope[_KNOWN] = key, *known_key
         return known_key
 
 
-def _key_of_head(request: Request) -> str | None:
+def caller_of(scope: Scope) -> str:
+    """Return the name of a request's API key, once that is found; "" if there is none."""
+    _, name, _ = scope.get(_KNOWN, (None, "", None))
+    return name
+
+
+def _key_of_head(scope: Scope) -> str | None:
     """Return the key of `Authorization: Bearer KEY` or DeepL's `Authorization: DeepL-Auth-Key KEY`.
 
     Letters beyond ASCII are UTF-8, as most clients send them, or else Latin-1 (RFC 9110, section 5.5).
     """
-    field = dict(request.scope["headers"]).get(b"authorization", b"")
+    field = dict(scope["headers"]).get(b"authorization", b"")
     try:
         text = field.decode()
     except UnicodeDecodeError:
         text = field.decode("latin-1")
     scheme, _, key = text.partition(" ")
     return key.strip() if scheme.lower() in ("bearer", "deepl-auth-key") else None
+
+
+def _network_of(scope: Scope) -> str:
+    """Return the network that a request comes from, see `_network`."""
+    host, *_ = scope.get("client") or ("",)
+    return _network(host[:LONGEST_HOST])
 
 
 @lru_cache(MAX_CALLERS)

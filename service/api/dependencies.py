@@ -4,8 +4,9 @@ The functions that FastAPI calls are `async`, because it would run plain functio
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
@@ -111,6 +112,8 @@ class Services:
     metrics: Metrics
     threads: Threads
     """For work that would block the event loop."""
+    deepl_usage: Counter[str] = field(default_factory=Counter)
+    """Characters translated in DeepL's dialect since the start, by the name of the key; "" without one."""
 
     @property
     def models(self) -> ModelSet:

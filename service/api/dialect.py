@@ -17,6 +17,10 @@ class Dialect:
     """Returns the body of an error, given its message and its code."""
     translates: Callable[[str], bool]
     """Returns whether a path of this dialect requests a translation."""
+    takes_key: Callable[[str], bool]
+    """Returns whether requests for a path of this dialect may need an API key."""
+    key_field: str
+    """The field of a query or a body that may have the API key; "" if only `Authorization` may."""
     probes: frozenset[str] = frozenset()
     """Paths of health checks and metrics, which are answered even when other requests are refused."""
     statuses: Mapping[type[AttendantError], HTTPStatus] = field(default_factory=dict)

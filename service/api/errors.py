@@ -105,6 +105,15 @@ def answer(
     return response
 
 
+def answer_to(error: errors.AttendantError, path: str) -> ErrorAnswer:
+    """Return the answer for one of our errors, with a status and a body in the dialect of `path`."""
+    status = dialect_of(path).statuses.get(type(error)) or status_of(type(error))
+    message = error.client_message
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        message = f"Slowdown: {message}"
+    return answer(status, message, error.code, error.retry_after, path)
+
+
 def identified(response: ErrorAnswer, scope: Scope) -> ErrorAnswer:
     """Add the request's id to an answer that does not pass through the middleware, and return it."""
     if identity := scope.get("request_id"):
@@ -122,16 +131,11 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(errors.AttendantError)
     async def of_ours(request: Request, error: errors.AttendantError) -> ErrorAnswer:
-        path = request.scope["path"]
-        status = dialect_of(path).statuses.get(type(error)) or status_of(type(error))
-        message, retry_after = error.client_message, error.retry_after
-        if status == HTTPStatus.TOO_MANY_REQUESTS:
-            message = f"Slowdown: {message}"
-        if isinstance(error, errors.QueueFullError) and retry_after:
+        if isinstance(error, errors.QueueFullError) and error.retry_after:
             # no deadline is later than this: all that waits now is done or abandoned by then
             settings = request.app.state.services.settings
-            retry_after = min(retry_after, settings.request_timeout_seconds)
-        return answer(status, message, error.code, retry_after, path)
+            error.retry_after = min(error.retry_after, settings.request_timeout_seconds)
+        return answer_to(error, request.scope["path"])
 
     @app.exception_handler(RequestValidationError)
     async def of_the_request(request: Request, error: RequestValidationError) -> ErrorAnswer:

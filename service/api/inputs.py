@@ -16,6 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 
 from service.api import client_state
+from service.api.dialects import dialect_of
 from service.api.errors import shortened
 from service.api.forms import Fields, multipart, urlencoded
 from service.api.media import check_charset, check_coding, field_of, parse_value
@@ -37,17 +38,14 @@ Enter = Callable[[Request, object], None]
 """Checks whether a request is allowed, given the key from its fields, of any type; otherwise raises."""
 
 
-async def fields_of(
-    request: Request, enter: Enter, key: str = "api_key", text: str = "q"
-) -> dict[str, Any]:
+async def fields_of(request: Request, enter: Enter, text: str = "q") -> dict[str, Any]:
     """Return the fields of query and body together.
 
     Errors of access take precedence over errors in the fields.
 
     Args:
         request: the request, whose body is read.
-        enter: checks the caller's key and rate.
-        key: the name of the field with the API key.
+        enter: checks the caller's key, which is in the field of the path's dialect, and its rate.
         text: the name of the field for a body of plain text.
 
     Raises:
@@ -55,7 +53,7 @@ async def fields_of(
         RateLimitError: the caller has exceeded its rate limit.
         InvalidRequestError: the query or the body cannot be read, or a field is given more than once.
     """
-    fields = Fields()
+    fields, key = Fields(), dialect_of(request.scope["path"]).key_field
     try:
         if query := request.scope["query_string"]:
             fields = urlencoded(query, "query")

@@ -93,8 +93,9 @@ def test_a_generated_key_is_accepted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "key"),
     [
-        ("1b4e28ba-2fa1\n", "1b4e28ba-2fa1"),
-        ("\ufeff \tschlüssel\r\n", "schlüssel"),
+        ("1b4e28ba-2fa1-11d2-883f\n", "1b4e28ba-2fa1-11d2-883f"),
+        ("\ufeff \tein_langer_schlüssel\r\n", "ein_langer_schlüssel"),
+        ("k" * 16, "k" * 16),
         ("𝔄" * 256, "𝔄" * 256),
     ],
 )
@@ -122,6 +123,11 @@ def test_an_existing_key_is_accepted_and_not_shown(tmp_path: Path, given: str, k
         (b"\x1b[A\n", "the key has blanks or characters that cannot be printed"),
         ("a\u2028b\n".encode(), "the key has blanks or characters that cannot be printed"),
         (b"schl\xfcssel\n", "the key is not valid UTF-8"),
+        (b"k\n", "the key has 1 characters, and needs at least 16, so that nobody can guess it"),
+        (
+            "schlüssel-789ab".encode(),
+            "the key has 15 characters, and needs at least 16, so that nobody can guess it",
+        ),
     ],
 )
 def test_an_existing_key_that_no_client_could_send_is_refused(given: bytes, problem: str) -> None:

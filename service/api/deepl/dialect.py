@@ -14,6 +14,8 @@ DEEPL = Dialect(
     prefixes=("/v2/", "/v3/"),
     error=_error,
     translates=lambda path: path == "/v2/translate",
+    takes_key=lambda _: True,
+    key_field="auth_key",
     statuses={TextTooLongError: HTTPStatus.REQUEST_ENTITY_TOO_LARGE},
     request_id_fields=(b"x-request-id", b"x-trace-id"),
 )

@@ -11,7 +11,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from service.api.access import Gate
+from service.api.access import Gate, caller_of
 from service.api.deepl.schemas import (
     DeepLError,
     DeepLTranslateResponse,
@@ -65,7 +65,7 @@ async def entered_fields(request: Request, gate: Gate) -> dict[str, Any]:
         except MissingKeyError as error:
             raise InvalidKeyError(str(error)) from None
 
-    return await fields_of(request, enter, key="auth_key", text="text")
+    return await fields_of(request, enter, text="text")
 
 
 @translating.get(
@@ -96,7 +96,8 @@ async def translate(request: Request) -> Response:
     work = models.translate(body.text, source, target, options, timeout)
     translations = all_translated(await unless_client_leaves(request, work))
     characters = sum(map(len, body.text))
-    service.metrics.count_deepl_characters(characters)
+    service.metrics.deepl_characters.inc(characters)
+    service.deepl_usage[caller_of(request.scope)] += characters
     answer = DeepLTranslateResponse(
         translations=[
             _translated(text, source, translation, body.model_type)
@@ -119,9 +120,13 @@ def _translate_request(fields: dict[str, Any]) -> TranslateRequest:
 @router.get("/usage", openapi_extra=openapi_query(UsageRequest), responses=ERRORS)
 @router.post("/usage", openapi_extra=openapi_body(UsageRequest), responses=ERRORS)
 async def usage(request: Request, service: ServicesDependency) -> Usage:
-    """Return the number of characters translated in DeepL's dialect since the start; there is no limit."""
+    """Return the number of characters translated in DeepL's dialect with this key since the start.
+
+    There is no limit. All who send no key share one number.
+    """
     parse(UsageRequest, await entered_fields(request, service.gate))
-    return Usage(character_count=service.metrics.num_deepl_characters, character_limit=NO_LIMIT)
+    characters = service.deepl_usage[caller_of(request.scope)]
+    return Usage(character_count=characters, character_limit=NO_LIMIT)
 
 
 @router.get("/glossary-language-pairs", openapi_extra=openapi_query(UsageRequest), responses=ERRORS)

@@ -7,6 +7,10 @@ def _error(message: str, code: str) -> dict[str, str]:
     return {"error": message, "code": code}
 
 
+def _translates(path: str) -> bool:
+    return path.startswith("/v2/models/") and path.endswith("/infer")
+
+
 INFERENCE = Dialect(
     prefixes=(
         *("/v2/health", "/v2/models", "/v2/repository"),
@@ -14,6 +18,8 @@ INFERENCE = Dialect(
         *("/v2/systemsharedmemory", "/v2/cudasharedmemory", "/v2/trace", "/v2/logging"),
     ),
     error=_error,
-    translates=lambda path: path.startswith("/v2/models/") and path.endswith("/infer"),
+    translates=_translates,
+    takes_key=_translates,
+    key_field="",
     probes=frozenset(["/v2/health/live", "/v2/health/ready"]),
 )

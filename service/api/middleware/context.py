@@ -13,6 +13,7 @@ from operator import itemgetter
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from service.api.access import caller_of
 from service.api.errors import ERROR_CODE, SENT_STATUS, answer, identifying
 from service.api.stream import EVENT_STREAM, error_event
 from service.errors import NotReadyError
@@ -34,15 +35,30 @@ class AccessLog:
         # cached, because each look-up takes several checks and locks
         self._requests = cache(metrics.requests.labels)
         self._seconds = cache(metrics.request_seconds.labels)
+        self._requests_by_key = cache(metrics.requests_by_key.labels)
         self._errors = metrics.errors
 
-    def record(self, method: str, route: str, status: int, seconds: float, error: str = "") -> None:
-        """Record a request that was answered; `error` is the code of its error, if there was one."""
+    def record(
+        self,
+        method: str,
+        route: str,
+        status: int,
+        seconds: float,
+        error: str = "",
+        key: str = "",
+    ) -> None:
+        """Record a request that was answered.
+
+        `error` is the code of its error, and `key` the name of its API key, if there was one.
+        """
         method = method if method in _METHODS else "other"
+        status_class = f"{status // 100}xx"
         self._requests(route, method, str(status)).inc()
-        self._seconds(route, f"{status // 100}xx").observe(seconds)
+        self._seconds(route, status_class).observe(seconds)
         if error:
             self._errors.labels(error).inc()
+        if key:
+            self._requests_by_key(key, status_class).inc()
         if logger.isEnabledFor(logging.INFO):
             fields = {
                 "method": method,
@@ -50,8 +66,11 @@ class AccessLog:
                 "status": status,
                 "ms": round(seconds * 1e3, 1),
             }
-            # built by hand at half the cost, since logger.info would look for its caller
             line = "%s %s %d %.1f ms"
+            if key:
+                fields["key"] = key
+                line = "%s %s %d %.1f ms, key %s"
+            # built by hand at half the cost, since logger.info would look for its caller
             record = logging.LogRecord(
                 logger.name, logging.INFO, __file__, 0, line, tuple(fields.values()), None
             )
@@ -110,7 +129,8 @@ class RequestContext:
             self.in_flight -= 1
             own_status = start["status"] if start else HTTPStatus.INTERNAL_SERVER_ERROR.value
             status, error = scope.get(SENT_STATUS, own_status), scope.get(ERROR_CODE, "")
-            self.access_log.record(method, self._route_of(scope), status, seconds, error)
+            route, key = self._route_of(scope), caller_of(scope)
+            self.access_log.record(method, route, status, seconds, error, key)
 
     def _route_of(self, scope: Scope) -> str:
         """Return the declared path of a request's route, also of one that was refused before routing."""

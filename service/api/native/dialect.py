@@ -11,5 +11,7 @@ NATIVE = Dialect(
     prefixes=("",),
     error=_error,
     translates=lambda path: path == "/translate",
+    takes_key=frozenset(["/translate", "/detect", "/admin/reload"]).__contains__,
+    key_field="api_key",
     probes=frozenset(["/health", "/health/live", "/health/ready", "/metrics"]),
 )
