@@ -150,7 +150,7 @@ class Gate:
 def caller_of(scope: Scope) -> str:
     """Return the name of a request's API key, once that is found; "" if there is none."""
     _, name, _ = scope.get(_KNOWN, (None, "", None))
-    return name
+    return str(name)
 
 
 def _key_of_head(scope: Scope) -> str | None:

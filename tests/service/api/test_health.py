@@ -79,7 +79,7 @@ def test_an_engine_that_fails_with_one_sentence_after_the_other_ends_the_service
         assert 503 in statuses
         assert statuses.count(500) <= 3, "the third failure is the last one"
         assert client.get("/health/ready").status_code == 503
-        wait_until(lambda: failures, 60)
+        wait_until(lambda: bool(failures), 60)
     assert failures == ["tiny: 3 steps failed, and a known sentence fails, too"]
 
 
