@@ -303,10 +303,8 @@ def load(folder: Path, formats: tuple[int, ...] = GRAPHS_ALIKE) -> Bundle:
     for name in bundle.manifest.graph_files:
         for other in external_files(folder / name):
             if str(PurePosixPath(name).parent / other) not in bundle.manifest.files:
-                raise BundleError(
-                    f" refers to {printable(other)}, for which {MANIFEST} has no sha256",
-                    folder / name,
-                )
+                message = f" refers to {printable(other)}, for which {MANIFEST} has no sha256"
+                raise BundleError(message, folder / name)
     return bundle
 
 

@@ -251,7 +251,7 @@ def booked_by(simulation: Simulation) -> Counter[str]:
     booked: Counter[str] = Counter()
     for counter, label in (
         (simulation.metrics.requests, "status"),
-        (simulation.metrics.errors, "reason"),
+        (simulation.metrics.errors, "code"),
     ):
         [metric] = counter.collect()
         for sample in metric.samples:
