@@ -71,9 +71,8 @@ class Gate:
             logger.warning(message, settings.api_keys)
         self.requests_per_minute = settings.requests_per_minute
         self._limiter = RateLimiter()
-        self._wrong_keys = (
-            RateLimiter()
-        )  # apart, so that nobody's guesses displace the rates of others
+        # apart, so that nobody's guesses displace the rates of others
+        self._wrong_keys = RateLimiter()
 
     def enter(self, request: Request, key: object = None) -> None:
         """Check the API key and the rate limit of a request.
