@@ -125,11 +125,11 @@ class Metrics(Observer):
         )
         self.faults = self._counter(
             "attendant_engine_faults",
-            "Failures of a model's graphs: failed steps, sentences with invalid values, failed reranking "
-            "and alignments, runs that hang.",
+            "Failures of a model's graphs: failed steps, sentences with invalid values, lack of memory, "
+            "failed reranking and alignments, runs that hang.",
             ["kind"],
         )
-        for kind in ("step", "sentence", "rerank", "alignment", "stall"):
+        for kind in ("step", "sentence", "memory", "rerank", "alignment", "stall"):
             self.faults.labels(kind)
 
     def _register_models(self) -> None:
@@ -262,13 +262,22 @@ class _ModelInfo(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield a sample for each model."""
-        text = "1 for each loaded model, with the provider and the precision that run it."
-        family = GaugeMetricFamily(
-            "attendant_model_info", text, labels=["bundle", "provider", "precision"]
+        text = (
+            "1 for each loaded model, with the provider, the device and the precision that run it."
         )
+        names = ["bundle", "provider", "device", "precision"]
+        family = GaugeMetricFamily("attendant_model_info", text, labels=names)
         models = self.current()
         loaded = models.models if models else ()
-        labels = {(model.bundle.manifest.name, model.provider, model.precision) for model in loaded}
+        labels = {
+            (
+                model.bundle.manifest.name,
+                model.placement.provider,
+                model.placement.device,
+                model.precision,
+            )
+            for model in loaded
+        }
         for values in sorted(labels):
             family.add_metric(values, 1)
         yield family

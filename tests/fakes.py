@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.engine.model_runner import PackedRun, PackedState
+from service.engine.sources import HostSources
 from service.engine.types import Floats, Ints, RunPlan, SpecialIds
 
 SPECIAL = SpecialIds(pad=0, bos=2, eos=3)
@@ -34,6 +35,10 @@ class EchoRunner:
         """Return the source's ids as keys: [B, 1, S, 1]."""
         assert ((source_bias == 0) == (source_ids != SPECIAL.pad)).all()
         return [source_ids[:, None, :, None].astype(np.float32)]
+
+    def new_sources(self, pad_id: int) -> HostSources:
+        """See ModelRunner."""
+        return HostSources(lambda *run: self.encode(*run), pad_id)  # of a subclass, too
 
     def score(self, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
         """Return the same score for all."""

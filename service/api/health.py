@@ -11,8 +11,10 @@ from service import metrics
 from service.api.dependencies import ModelsDependency, Services, ServicesDependency
 from service.api.errors import ErrorResponse, documented
 from service.errors import EngineDeadError, ModelUnavailableError, NotReadyError
+from service.models.loading import ServedModel
 from service.models.model_set import ModelSet
 from service.models.pool import RETRY_SECONDS
+from service.models.pooled_model import PooledModel
 
 router = APIRouter(tags=["health"])
 VERSION = version("attendant")
@@ -41,6 +43,16 @@ class ServedBundle(BaseModel):
     ] = None
     provider: Annotated[
         str | None, Field(description="ONNX Runtime's execution provider, if it is loaded.")
+    ] = None
+    device: Annotated[
+        str | None, Field(description="`cpu`, or the GPU's name, if it is loaded.")
+    ] = None
+    share_on_device: Annotated[
+        float | None,
+        Field(
+            description="Share of the graphs' nodes that run on the GPU, if it is loaded there; the others "
+            "are arithmetic on shapes."
+        ),
     ] = None
     precision: Annotated[
         str | None, Field(description="Precision of the loaded graphs, such as `int8`.")
@@ -98,14 +110,15 @@ def _check(service: Services, models: ModelSet) -> None:
 
 def readiness(models: ModelSet) -> Readiness:
     """Return the state of each model, and the provider and precision with which it is loaded."""
-    served = [
-        ServedBundle(
-            bundle=model.bundle.manifest.name,
-            state=model.state,
-            reason=model.failure or None,
-            provider=loaded.provider if loaded else None,
-            precision=loaded.precision if loaded else None,
-        )
-        for model, loaded in [(model, model.loaded) for model in models.described]
-    ]
-    return Readiness(status="ok", models=served)
+    return Readiness(status="ok", models=[_served(model) for model in models.described])
+
+
+def _served(model: ServedModel | PooledModel) -> ServedBundle:
+    served = ServedBundle(
+        bundle=model.bundle.manifest.name, state=model.state, reason=model.failure or None
+    )
+    if loaded := model.loaded:
+        placement = loaded.placement
+        served.provider, served.device = placement.provider, placement.device
+        served.precision, served.share_on_device = loaded.precision, placement.share_on_device
+    return served

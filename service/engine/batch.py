@@ -6,7 +6,7 @@ their futures.
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from service.engine.beam import BeamSearch
 from service.engine.model_runner import Caches, ModelRunner
 from service.engine.packing import DecoderRun
 from service.engine.rerank import Reranker
-from service.engine.sanity import plausible_rows, valid_sources
+from service.engine.sanity import plausible_rows
 from service.engine.types import (
     DecodingSequence,
     Hypothesis,
@@ -27,8 +27,6 @@ from service.engine.types import (
 
 logger = logging.getLogger(__name__)
 
-ENCODED_AT_ONCE = 1024
-"""Maximum tokens per encoder run, including padding. Bounds memory, which attention takes most of."""
 LARGE = 1536
 """Batches with fewer cache entries keep their memory. 16 sentences of 30 tokens have half as many."""
 
@@ -40,7 +38,7 @@ class _Row:
     sequence: DecodingSequence
     search: BeamSearch
     source: int
-    """Its row in the `SourcePool`."""
+    """Its row among the `Sources`."""
     failed: bool = False
     """Whether the graph returned invalid values for it."""
     unscored: bool = False
@@ -73,18 +71,18 @@ class Batch:
         special: SpecialIds,
         reranker: Reranker,
         single_sequence_runner: ModelRunner | None = None,
-        max_padding: int = 3,
+        keys_multiple: int = 1,
     ) -> None:
         """Start empty; `single_sequence_runner` decodes a sentence that is alone in the engine.
 
-        `max_padding` is `EngineConfig`'s.
+        `keys_multiple` is `EngineConfig`'s.
         """
+        self.keys_multiple = keys_multiple
         self.runner, self.special, self.reranker = runner, special, reranker
-        self.max_padding = max_padding
         self.single_sequence_runner = single_sequence_runner or runner
         self._rows: list[_Row] = []
         self._state = cache.empty_state()
-        self._sources = cache.SourcePool()
+        self._sources = runner.new_sources(special.pad)
         self._caches: Caches | None = None
         self._last_runner = runner
         self._max_entries = 0
@@ -100,36 +98,28 @@ class Batch:
         return [row.sequence for row in self._rows]
 
     def admit(self, sequences: Sequence[DecodingSequence]) -> list[DecodingSequence]:
-        """Encode new sentences, those of similar length together, and add them to the batch.
+        """Encode new sentences, and add them to the batch.
 
         Returns:
             The sentences that were not added, because the encoder returned invalid values for them.
         """
-        refused: list[DecodingSequence] = []
-        admitted: list[DecodingSequence] = []
-        source_rows: list[int] = []
-        for similar in _similar(sequences, self.max_padding):
-            ids, bias = cache.pad([sequence.source_ids for sequence in similar], self.special.pad)
-            encoded = self.runner.encode(ids, bias)
-            valid = valid_sources(encoded)
-            valid_ones = [
-                sequence for sequence, is_valid in zip(similar, valid, strict=True) if is_valid
-            ]
-            if len(valid_ones) < len(similar):
-                refused += [sequence for sequence in similar if sequence not in valid_ones]
-                encoded = [array[valid] for array in encoded]
-            if valid_ones:
-                lengths = [len(sequence.source_ids) for sequence in valid_ones]
-                source_rows += self._sources.admit(encoded, lengths)
-                admitted += valid_ones
-        options = [sequence.options for sequence in admitted]
-        lengths = [len(sequence.source_ids) for sequence in admitted]
-        self._state = cache.admit(self._state, options, source_rows, lengths, self.special.bos)
+        if not sequences:
+            return []
+        rows = self._sources.admit([sequence.source_ids for sequence in sequences])
+        placed = list(zip(sequences, rows, strict=True))
+        admitted = [(sequence, row) for sequence, row in placed if row is not None]
+        self._state = cache.admit(
+            self._state,
+            [sequence.options for sequence, _ in admitted],
+            [row for _, row in admitted],
+            [len(sequence.source_ids) for sequence, _ in admitted],
+            self.special.bos,
+        )
         self._rows += [
-            _Row(sequence, BeamSearch(sequence.options, self.special.eos), source_row)
-            for sequence, source_row in zip(admitted, source_rows, strict=True)
+            _Row(sequence, BeamSearch(sequence.options, self.special.eos), row)
+            for sequence, row in admitted
         ]
-        return refused
+        return [sequence for sequence, row in placed if row is None]
 
     def decode(
         self,
@@ -151,7 +141,13 @@ class Batch:
         plan = RunPlan(steps, stop_after, self._banned())
         started = time.perf_counter()
         run = packing.decode(
-            runner, self._state, self._caches, self._sources.arrays, plan, before_run
+            runner,
+            self._state,
+            self._caches,
+            self._sources.arrays,
+            plan,
+            before_run,
+            self.keys_multiple,
         )
         seconds = time.perf_counter() - started
         plausible = plausible_rows(self._state, run, steps, self.special.vocab_size)
@@ -253,24 +249,3 @@ class Batch:
         if self._max_entries >= LARGE:
             self._last_runner.release_memory(self._caches)
             self._max_entries = cache.held_entries(self._state)
-
-
-def _similar(
-    sequences: Sequence[DecodingSequence], max_padding: int
-) -> Iterator[list[DecodingSequence]]:
-    """Group sentences by similar source length, the longest first, into `ENCODED_AT_ONCE` tokens at most.
-
-    Each group needs at most `max_padding` tokens of padding in total.
-    """
-    similar: list[DecodingSequence] = []
-    padding = 0
-    for sequence in sorted(sequences, key=lambda sequence: -len(sequence.source_ids)):
-        longest = len((similar or [sequence])[0].source_ids)
-        padding += longest - len(sequence.source_ids)
-        is_full = (len(similar) + 1) * longest > ENCODED_AT_ONCE
-        if similar and (is_full or padding > max_padding):
-            yield similar
-            similar, padding = [], 0
-        similar.append(sequence)
-    if similar:
-        yield similar

@@ -1,15 +1,14 @@
-"""The rows of a running batch: the decoder's state of each sentence, except the caches. Pure numpy.
+"""The rows of a running batch: the decoder's state of each sentence, except caches and sources. Pure numpy.
 
 The caches stay where the runner put them, and are not reordered when sentences join or leave. `packing.py`
 decides which of their entries the next run gathers.
 
-Shapes: B sentences, K beams, L cache entries, S source positions, H heads, D head dim.
+Shapes: B sentences, K beams, L cache entries.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from service.engine.types import (
     DEAD,
@@ -17,17 +16,12 @@ from service.engine.types import (
     ROW,
     DecoderState,
     DecodingOptions,
-    Floats,
-    Ints,
     LengthNorm,
     StopRule,
 )
 
 NEVER = -(10**9)
 """Initial count of finished hypotheses if the search does not end by that count."""
-ROUND_SOURCE = 4
-ROUND_ROWS = 4
-"""Lengths are rounded up to multiples, so that few different sizes are allocated."""
 
 
 def empty_state() -> DecoderState:
@@ -62,7 +56,7 @@ def admit(
 ) -> DecoderState:
     """Append a row for each of `options` to `state`.
 
-    `sources` are the rows of the new sentences in the `SourcePool`, and `lengths` their numbers of tokens.
+    `sources` are the rows of the new sentences among the `Sources`, and `lengths` their numbers of tokens.
     """
     if not len(options):
         return state
@@ -114,75 +108,3 @@ def force(state: DecoderState, row: int, token: int) -> None:
     state.ancestors[row, 1:] = MASKED
     state.rows["finished"][row] = min(state.rows["finished"][row], 0)
     state.rows["best"][row] = DEAD
-
-
-class SourcePool:
-    """The cross-attention keys and values of the running sentences, one row each.
-
-    There is one array [rows, H, S, D] per input of the decoder, with spare rows. S grows with the longest
-    sentence, and shrinks when that saves half. Padding here costs memory, but no time.
-    """
-
-    def __init__(self) -> None:
-        """Start with no rows and no memory."""
-        self.arrays: list[NDArray[np.floating]] = []
-        self._lengths: dict[int, int] = {}  # by row
-
-    def retire(self, rows: Sequence[int]) -> None:
-        """Free these rows."""
-        for row in rows:
-            del self._lengths[row]
-        if not self._lengths:
-            self.arrays = []
-            return
-        needed = _round_up(max(self._lengths.values()), ROUND_SOURCE)
-        if needed <= 0.5 * self.arrays[0].shape[2]:
-            self._resize(len(self.arrays[0]), needed)
-
-    def admit(self, encoded: Sequence[NDArray[np.floating]], lengths: Sequence[int]) -> list[int]:
-        """Add `encoded` [B, H, S, D] each, with `lengths` [B] positions in use; return the new rows.
-
-        An empty pool keeps the arrays without copying them.
-        """
-        if not self._lengths:
-            self.arrays = list(encoded)
-            self._lengths = dict(enumerate(lengths))
-            return list(self._lengths)
-        needed, new_width = len(self._lengths) + len(lengths), encoded[0].shape[2]
-        rows, _, width, _ = self.arrays[0].shape
-        if needed > rows or new_width > width:
-            rows = max(rows, _round_up(needed, ROUND_ROWS))
-            self._resize(rows, max(width, _round_up(new_width, ROUND_SOURCE)))
-        free_rows = [row for row in range(rows) if row not in self._lengths]
-        new_rows = free_rows[: len(lengths)]
-        for array, new_array in zip(self.arrays, encoded, strict=True):
-            array[new_rows, :, :new_width] = new_array
-        self._lengths.update(zip(new_rows, lengths, strict=True))
-        return new_rows
-
-    def _resize(self, rows: int, width: int) -> None:
-        """Copy everything to arrays of `rows` rows and `width` positions."""
-        old_rows, _, old_width, _ = self.arrays[0].shape
-        kept_width = min(width, old_width)
-        resized = [
-            np.zeros((rows, array.shape[1], width, array.shape[3]), array.dtype)
-            for array in self.arrays
-        ]
-        for new_array, old_array in zip(resized, self.arrays, strict=True):
-            new_array[:old_rows, :, :kept_width] = old_array[:, :, :kept_width]
-        self.arrays = resized
-
-
-def pad(rows: Sequence[Sequence[int]], pad_id: int) -> tuple[Ints, Floats]:
-    """Return rows of ids as one array [B, S], and their additive mask [B, S]."""
-    width = max(map(len, rows))
-    ids = np.full((len(rows), width), pad_id, np.int64)
-    bias = np.zeros((len(rows), width), np.float32)
-    for index, row in enumerate(rows):
-        ids[index, : len(row)] = row
-        bias[index, len(row) :] = MASKED
-    return ids, bias
-
-
-def _round_up(length: int, multiple: int) -> int:
-    return max(1, -(-length // multiple)) * multiple

@@ -20,8 +20,8 @@ class EngineConfig:
     """Maximum number of waiting sentences of new requests; more are refused."""
     max_waiting_tokens: int = 200_000
     """Limit for `DecodingSequence.tokens` of these sentences; more are refused."""
-    max_padding: int = 3
-    """Maximum padding of sources that are encoded together, in tokens: about the cost of another run."""
+    keys_multiple: int = 1
+    """Each step should attend to a multiple of so many cache entries: 4 for the fused kernels of CUDA."""
     steps_per_run: int = 4
     """Minimum number of decoder steps between two points at which sentences may join and leave."""
     seconds_per_run: float = 0.008

@@ -62,7 +62,7 @@ class Engine:
         watched = [WatchedRunner(runner, self.watch) for runner in runners]
         single = single_sequence_runner and WatchedRunner(single_sequence_runner, self.watch)
         self._reranker = Reranker(special, config.num_workers, on_fault)
-        batch_arguments = special, self._reranker, single, config.max_padding
+        batch_arguments = special, self._reranker, single, config.keys_multiple
         new_batches = cycle(partial(Batch, runner, *batch_arguments) for runner in watched)
         self._workers = [
             Worker(self._shared, index, next(new_batches)) for index in range(config.num_workers)

@@ -6,13 +6,13 @@ Shapes: B sentences, K beams, G packs of n sentences, L cache entries of a pack,
 or a sentence each), S source positions of one, t steps.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from service.engine.sources import Cross, Sources
 from service.engine.types import Floats, Ints, RunPlan
 
 Caches = Any
@@ -38,7 +38,7 @@ class PackedState:
     entry: Ints
     """[G, L], the position of each entry in that row."""
     source_row: Ints
-    """[C, S], the row of each position in the `SourcePool`."""
+    """[C, S], the row of each position among the `Sources`."""
     source_entry: Ints
     """[C, S], the position in that row."""
     source_bias: Floats
@@ -72,16 +72,23 @@ class ModelRunner(Protocol):
     """A model. Its methods may be called from any thread."""
 
     def encode(self, source_ids: Ints, source_bias: Floats) -> list[NDArray[np.floating]]:
-        """Return the cross-attention keys and values, [B, H, S, D] each."""
+        """Return the cross-attention keys and values, [B, H, S, D] each, in the memory of the process."""
+
+    def new_sources(self, pad_id: int) -> Sources:
+        """Return the sources of a new batch, which keep such keys and values where `decode` reads them."""
 
     def decode(
         self,
         state: PackedState,
         caches: Caches | None,
-        cross: Sequence[NDArray[np.floating]],
+        cross: Cross,
         plan: RunPlan,
     ) -> PackedRun:
-        """Decode as many steps as the plan says; its bans refer to packs and the positions in them."""
+        """Decode as many steps as the plan says; its bans refer to packs and the positions in them.
+
+        Raises:
+            MemoryError: the run needs more memory than there is; a smaller batch may need less.
+        """
 
     def score(self, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
         """Return the log-probabilities of whole translations, [B]."""

@@ -8,13 +8,15 @@ Shapes: B sentences, K beams, G packs of n sentences, L cache entries of a pack,
 or a sentence each), S source positions of such a row.
 """
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from service.engine.model_runner import Caches, ModelRunner, PackedRun, PackedState
+from service.engine.sources import Cross
 from service.engine.types import MASKED, DecoderState, Floats, Ints, RunPlan
 
 ROUND = 4
@@ -45,12 +47,13 @@ def decode(
     runner: ModelRunner,
     state: DecoderState,
     caches: Caches | None,
-    cross: Sequence[NDArray[np.floating]],
+    cross: Cross,
     plan: RunPlan,
     before_run: Callable[[], None] = lambda: None,
+    keys_multiple: int = 1,
 ) -> DecoderRun:
     """Pack the sentences, call `before_run`, decode the steps of `plan`, and unpack the result."""
-    packing = pack(state)
+    packing = pack(state, keys_multiple)
     packed_plan = replace(plan, banned=packing.queries(plan.banned))
     before_run()
     run = runner.decode(packing.state, caches, cross, packed_plan)
@@ -93,15 +96,15 @@ class Packing:
         return DecoderRun(state, run.caches, *candidates)
 
 
-def pack(state: DecoderState) -> Packing:
-    """Pack the sentences so that the run costs the least.
+def pack(state: DecoderState, keys_multiple: int = 1) -> Packing:
+    """Pack the sentences so that the run costs the least; see `EngineConfig.keys_multiple`.
 
     Items are moved by masks, for which numpy keeps Python's lock. It releases the lock for index arrays, and
     then waits until another thread gives it back.
     """
     live: NDArray[np.bool_] = state.ancestors.max(axis=1) > MASKED / 2  # [B, L']
     counts, width = live.sum(axis=1), state.ids.shape[1]
-    order, size, source_size = _arrange(counts, state.rows["source_length"], width)
+    order, size, source_size = _arrange(counts, state.rows["source_length"], width, keys_multiple)
 
     rows = state.rows[order]
     entries = _Layout(live[order], counts[order], size)
@@ -161,7 +164,7 @@ class _Layout:
         return spread
 
 
-def _arrange(counts: Ints, lengths: Ints, width: int) -> tuple[Ints, int, int]:
+def _arrange(counts: Ints, lengths: Ints, width: int, keys_multiple: int) -> tuple[Ints, int, int]:
     """Find the cheapest order of sentences and the sizes of packs, for cache entries and for sources.
 
     Sentences are dealt to the packs by decreasing length, back and forth. Length may be that of the entries,
@@ -171,6 +174,7 @@ def _arrange(counts: Ints, lengths: Ints, width: int) -> tuple[Ints, int, int]:
         counts: cache entries of each sentence.
         lengths: source positions of each sentence.
         width: number of beams.
+        keys_multiple: what the beams of a pack should be a multiple of; if more than 1, this alone decides.
 
     Returns:
         The order [B], the size of packs of entries, and that of packs of sources.
@@ -178,11 +182,17 @@ def _arrange(counts: Ints, lengths: Ints, width: int) -> tuple[Ints, int, int]:
     rows = len(counts)
     best = (np.arange(rows), 1, 1)
     sizes = [size for size in range(2, LARGEST + 1) if rows % size == 0]
+    if width % keys_multiple:
+        sizes = [size for size in sizes if size * width % keys_multiple == 0][:1]
+    elif keys_multiple > 1:
+        sizes = []
     if not sizes:
         return best
     cost_per_entry = rows * (AS_MUCH_AGAIN + width)
     unpacked_sources_cost = cost_per_entry * int(lengths.max())
     least_cost = cost_per_entry * int(counts.max()) + unpacked_sources_cost
+    if keys_multiple > 1:
+        least_cost = sys.maxsize
     longest_first = np.argsort(
         -np.stack((counts, lengths, counts + lengths)), axis=1, kind="stable"
     )

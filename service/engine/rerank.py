@@ -11,9 +11,9 @@ import math
 from collections.abc import Callable, Sequence
 from itertools import chain
 
-from service.engine import cache
 from service.engine.beam import length_penalty
 from service.engine.model_runner import ModelRunner
+from service.engine.sources import pad
 from service.engine.types import DecodingSequence, Hypothesis, SpecialIds
 from service.threads import Threads
 
@@ -118,10 +118,10 @@ class Reranker:
         longest = max(len(target), *map(len, sources))
         at_once = max(1, min(TOKENS_AT_ONCE // longest, -(-len(sources) // threads)))
         batches = [sources[start : start + at_once] for start in range(0, len(sources), at_once)]
-        target_ids, _ = cache.pad([target], self.special.pad)
+        target_ids, _ = pad([target], self.special.pad)
 
         def score(batch: Sequence[Sequence[int]]) -> list[float]:
-            source_ids, bias = cache.pad(batch, self.special.pad)
+            source_ids, bias = pad(batch, self.special.pad)
             scores: list[float] = runner.score(source_ids, bias, target_ids).tolist()
             return scores
 

@@ -3,10 +3,11 @@
 A runner is stateless: a run returns the caches of a batch as an opaque handle, for the next run.
 """
 
-import ctypes
 import logging
 import threading
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,12 @@ import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
+from service.engine.cuda import CudaDevice, first_device
 from service.engine.denormals import flush_denormals
 from service.engine.model_runner import LARGE_ALIGNMENT, Caches, PackedRun, PackedState
 from service.engine.process_memory import trim
-from service.engine.types import Device, Floats, Ints, RunPlan
+from service.engine.sources import Cross, DeviceSources, HostSources, Sources
+from service.engine.types import Device, Floats, Ints, Placement, RunPlan
 
 logger = logging.getLogger(__name__)
 
@@ -27,18 +30,24 @@ MAX_RUNNERS = 8
 """Maximum number of sessions with their own packed copy of the weights."""
 
 
-def cuda_is_usable() -> bool:
-    """Check for a driver and a device, as onnxruntime lists CUDA even without them."""
-    try:
-        driver = ctypes.CDLL("libcuda.so.1")
-    except OSError:
-        return False
-    count = ctypes.c_int(0)
-    return (
-        driver.cuInit(0) == 0
-        and driver.cuDeviceGetCount(ctypes.byref(count)) == 0
-        and count.value > 0
-    )
+ARENA_EXTENSION = "kNextPowerOfTwo"
+"""How ONNX Runtime's memory on a device grows. With kSameAsRequested, caches that grow with every step leave
+gaps that nothing fits into (microsoft/onnxruntime#14474: 24 GB instead of 4.4)."""
+ENCODERS_SHARE = 0.25
+"""The share of a limit for the device's memory that the encoder gets; each session has its own memory."""
+_COSTLY = ("MatMul", "Gemm", "Attention", "Norm", "Softmax", "TopK", "Loop")
+"""Parts of the names of operators that must run on the device. Arithmetic on shapes is left to the CPU."""
+_OUT_OF_MEMORY = ("failed to allocate memory", "out of memory", "alloc_failed", "bad_alloc")
+"""Parts of ONNX Runtime's and CUDA's messages, in lower case."""
+
+
+def cuda_device() -> CudaDevice:
+    """Return the device that sessions on CUDA use.
+
+    Raises:
+        CudaUnusableError: there is none, or ONNX Runtime cannot use it.
+    """
+    return first_device(onnxruntime.cuda_version)
 
 
 class OnnxModelRunner:
@@ -51,6 +60,7 @@ class OnnxModelRunner:
         device: Device = "cpu",
         threads: int = 1,
         scorer: Path | onnxruntime.InferenceSession | None = None,
+        memory_limit: int = 0,
     ) -> None:
         """Load the graphs.
 
@@ -61,24 +71,29 @@ class OnnxModelRunner:
             threads: threads per operator; 1 if several workers share the runner.
             scorer: the scorer's file, or another runner's session of it; runs on the CPU, and is needed only
                 by `score` and `align`.
+            memory_limit: bytes of the device's memory that the sessions may take; 0 means no limit.
 
         Raises:
-            RuntimeError: CUDA was requested, but ONNX Runtime does not use it, or the graphs do not match.
+            CudaUnusableError: CUDA was requested, and there is no device that ONNX Runtime can use.
+            RuntimeError: ONNX Runtime would run costly operators on the CPU, or the graphs do not match.
         """
         self.device: Device = device
-        if device == "cuda":
+        found = cuda_device() if device == "cuda" else None
+        if found:
             onnxruntime.preload_dlls()
-        self._encoder = _session(encoder, device, threads)
-        self._decoder = _session(decoder, device, threads)
+        for_encoder = int(memory_limit * ENCODERS_SHARE)
+        self._encoder = _session(encoder, device, threads, for_encoder)
+        self._decoder = _session(decoder, device, threads, memory_limit - for_encoder)
         self.scorer = _session(scorer, "cpu", threads) if isinstance(scorer, Path) else scorer
         self._scorer_dtypes = {
             item.name: _dtype(item)
             for item in (self.scorer.get_inputs() if self.scorer else ())
             if item.name.startswith("cross_")
         }
-        self.provider: str = self._decoder.get_providers()[0]
-        if device == "cuda" and self.provider != "CUDAExecutionProvider":
-            raise RuntimeError(f"CUDA was requested, but ONNX Runtime runs on {self.provider}")
+        provider = "CUDAExecutionProvider" if found else "CPUExecutionProvider"
+        self.placement = Placement(provider, "cpu")
+        if found:
+            self.placement = placement_of([self._encoder, self._decoder], provider, found.name)
         inputs = self._decoder.get_inputs()
         self._inputs = {item.name for item in inputs}
         self._past = [item.name for item in inputs if item.name.startswith("past_")]
@@ -94,12 +109,53 @@ class OnnxModelRunner:
         self._host_outputs = [name for name in _HOST_OUTPUTS if name in outputs]
         self._prepared = threading.local()
 
+    @property
+    def bytes_per_entry(self) -> int:
+        """Memory of one cache entry in all layers, in bytes."""
+        past = [item for item in self._decoder.get_inputs() if item.name in self._past]
+        return sum(int(np.prod(_shape(item, 1))) * np.dtype(_dtype(item)).itemsize for item in past)
+
+    def new_sources(self, pad_id: int) -> Sources:
+        """See ModelRunner."""
+        if self.device == "cpu":
+            return HostSources(self.encode, pad_id)
+        return DeviceSources(self._encode_into, self._allocate, pad_id)
+
+    def _allocate(self, rows: int, width: int) -> list[onnxruntime.OrtValue]:
+        """Return arrays on the device for the keys and values of sources; see `DeviceSources`."""
+        described = {item.name: item for item in self._decoder.get_inputs()}
+        with _memory_errors():
+            return [
+                onnxruntime.OrtValue.ortvalue_from_shape_and_type(
+                    _source_shape(described[name], rows, width),
+                    _dtype(described[name]),
+                    self.device,
+                )
+                for name in self._cross
+            ]
+
+    def _encode_into(self, source_ids: Ints, source_bias: Floats, arrays: Cross, row: int) -> None:
+        """Encode sources into consecutive rows of these arrays, from `row` on."""
+        self._prepare_thread()
+        binding = self._encoder.io_binding()
+        binding.bind_cpu_input("source_ids", source_ids)
+        binding.bind_cpu_input("source_bias", source_bias)
+        for name, value in zip(self._cross, arrays, strict=True):
+            _, *shape = value.shape()
+            kind = _KINDS[value.data_type()]
+            address = value.data_ptr() + row * int(np.prod(shape)) * np.dtype(kind).itemsize
+            taken = [len(source_ids), *shape]
+            binding.bind_output(name, self.device, 0, kind, taken, address)
+        with _memory_errors():
+            self._encoder.run_with_iobinding(binding)
+
     def encode(self, source_ids: Ints, source_bias: Floats) -> list[NDArray[np.floating]]:
         """Return cross-attention keys and values, [B, H, S, D] each, in the order of the decoder's inputs."""
         self._prepare_thread()
-        outputs = self._encoder.run(
-            self._cross, {"source_ids": source_ids, "source_bias": source_bias}
-        )
+        with _memory_errors():
+            outputs = self._encoder.run(
+                self._cross, {"source_ids": source_ids, "source_bias": source_bias}
+            )
         arrays: list[NDArray[np.floating]] = list(outputs)
         return arrays
 
@@ -153,7 +209,7 @@ class OnnxModelRunner:
         self,
         state: PackedState,
         caches: Caches | None,
-        cross: Sequence[NDArray[np.floating]],
+        cross: Cross,
         plan: RunPlan,
     ) -> PackedRun:
         """See ModelRunner."""
@@ -166,8 +222,12 @@ class OnnxModelRunner:
             "totals": state.cum_log_probs,
             **{name: state.rows[name][:, None] for name in _ROW_INPUTS},
             **{name: getattr(state, name) for name in _PACKED_INPUTS},
-            **dict(zip(self._cross, cross, strict=True)),
         }
+        values = {} if caches is None else dict(zip(self._past, caches, strict=True))
+        if isinstance(cross[0], onnxruntime.OrtValue):
+            values |= zip(self._cross, cross, strict=True)
+        else:
+            feeds |= zip(self._cross, cross, strict=True)
         if "narrow" not in self._inputs and state.rows["narrow"].any():
             raise ValueError("this decoder's graph does not support the stop rule narrow")
         if "cell" in self._inputs:
@@ -184,45 +244,91 @@ class OnnxModelRunner:
         binding = self._decoder.io_binding()
         for name, array in feeds.items():
             binding.bind_cpu_input(name, array)
-        if caches is not None:
-            for name, value in zip(self._past, caches, strict=True):
-                binding.bind_ortvalue_input(name, value)
+        for name, value in values.items():
+            binding.bind_ortvalue_input(name, value)
         for name in self._host_outputs:
             binding.bind_output(name, "cpu")
         for name in self._past:
             binding.bind_output(name.removeprefix("past_"), self.device)
-        self._decoder.run_with_iobinding(binding)
+        with _memory_errors():
+            self._decoder.run_with_iobinding(binding)
         return _packed_run(self._host_outputs, binding.get_outputs())
 
     def release_memory(self, caches: Caches | None) -> None:
-        """See ModelRunner. Has no effect on CUDA."""
-        if self.device == "cuda":
-            return
-        if caches is not None:  # copied, because a part of a large block keeps all of it
+        """See ModelRunner."""
+        if caches is not None and self.device == "cpu":
+            # copied, because a part of a large block keeps all of it
             caches[:] = [
                 onnxruntime.OrtValue.ortvalue_from_numpy(value.numpy().copy()) for value in caches
             ]
-        _shrink(self._encoder, self._decoder, self.scorer)
+        _shrink(self._encoder, self._decoder, device=self.device)
+        _shrink(self.scorer)
 
 
 def runners_for(
-    workers: int, encoder: Path, decoder: Path, device: Device = "cpu", scorer: Path | None = None
+    workers: int,
+    encoder: Path,
+    decoder: Path,
+    device: Device = "cpu",
+    scorer: Path | None = None,
+    memory_limit: int = 0,
 ) -> list[OnnxModelRunner]:
     """Return a runner for each worker, up to `MAX_RUNNERS`, or one on CUDA; further workers share them.
 
     Threads that share a session also share its memory, so that one gets blocks that are in the cache of
     another's core, which is slow. The scorer is shared nevertheless, as few requests need it.
     """
-    first = OnnxModelRunner(encoder, decoder, device, scorer=scorer)
+    first = OnnxModelRunner(encoder, decoder, device, scorer=scorer, memory_limit=memory_limit)
     count = min(workers, MAX_RUNNERS) if device == "cpu" else 1
     others = (OnnxModelRunner(encoder, decoder, scorer=first.scorer) for _ in range(1, count))
     return [first, *others]
 
 
-def _shrink(*sessions: onnxruntime.InferenceSession | None) -> None:
+def placement_of(
+    sessions: Sequence[onnxruntime.InferenceSession], provider: str, device: str
+) -> Placement:
+    """Return which share of the sessions' nodes `provider` runs on `device`.
+
+    Raises:
+        RuntimeError: a costly operator would run on the CPU.
+    """
+    placed = Counter(
+        (part.ep_name, node.op_type)
+        for session in sessions
+        for part in session.get_provider_graph_assignment_info()
+        for node in part.get_nodes()
+    )
+    elsewhere = {operator: count for (name, operator), count in placed.items() if name != provider}
+    costly = [
+        f"{count} {operator}"
+        for operator, count in sorted(elsewhere.items())
+        if any(part in operator for part in _COSTLY)
+    ]
+    if costly:
+        raise RuntimeError(f"ONNX Runtime would run on the CPU: {', '.join(costly)}")
+    if elsewhere:
+        logger.info("left to the CPU: %s", elsewhere)
+    total = placed.total()
+    return Placement(provider, device, total, total - sum(elsewhere.values()))
+
+
+@contextmanager
+def _memory_errors() -> Iterator[None]:
+    """Raise a MemoryError if ONNX Runtime fails for lack of memory."""
+    try:
+        yield
+    except Exception as error:
+        message = str(error).lower()
+        if any(part in message for part in _OUT_OF_MEMORY):
+            raise MemoryError(str(error)) from error
+        raise
+
+
+def _shrink(*sessions: onnxruntime.InferenceSession | None, device: Device = "cpu") -> None:
     """Make sessions release free memory, which they do only at the end of a run: a minimal one."""
     options = onnxruntime.RunOptions()
-    options.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
+    arena = "gpu:0" if device == "cuda" else "cpu:0"
+    options.add_run_config_entry("memory.enable_memory_arena_shrinkage", arena)
     for session in sessions:
         if session is not None:
             session.run(None, {item.name: _least(item) for item in session.get_inputs()}, options)
@@ -237,6 +343,12 @@ def _least(described: onnxruntime.NodeArg) -> NDArray[Any]:
 def _shape(described: onnxruntime.NodeArg, variable: int) -> list[int]:
     """Return the shape of an input whose variable dimensions are `variable`."""
     return [size if isinstance(size, int) else variable for size in described.shape]
+
+
+def _source_shape(described: onnxruntime.NodeArg, rows: int, width: int) -> list[int]:
+    """Return the shape [R, H, S, D] of an input for sources."""
+    _, heads, _, size = described.shape
+    return [rows, heads, width, size]
 
 
 def _dtype(described: onnxruntime.NodeArg) -> type[np.floating]:
@@ -287,7 +399,9 @@ _HOST_OUTPUTS = (
 )
 
 
-def _session(path: Path, device: Device, threads: int) -> onnxruntime.InferenceSession:
+def _session(
+    path: Path, device: Device, threads: int, memory_limit: int = 0
+) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
@@ -302,9 +416,15 @@ def _session(path: Path, device: Device, threads: int) -> onnxruntime.InferenceS
     # on a CPU, the fused Add + LayerNormalization is slower than the two separate operators
     disabled = ["SkipLayerNormFusion"] if device == "cpu" else []
     if device == "cuda":
-        providers.insert(
-            0, ("CUDAExecutionProvider", {"arena_extend_strategy": "kSameAsRequested"})
-        )
+        options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+        cuda = {"arena_extend_strategy": ARENA_EXTENSION}
+        if memory_limit:
+            cuda["gpu_mem_limit"] = str(memory_limit)
+        providers.insert(0, ("CUDAExecutionProvider", cuda))
     return onnxruntime.InferenceSession(
-        str(path), options, providers=providers, disabled_optimizers=disabled
+        str(path),
+        options,
+        providers=providers,
+        disabled_optimizers=disabled,
+        enable_fallback=0,  # by default, it is built again for the CPU when a run on a device fails
     )

@@ -1,7 +1,6 @@
 """Checks that the decoder's output is valid, because a graph may fail without an error."""
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,12 +48,3 @@ def plausible_rows(before: DecoderState, run: DecoderRun, max_steps: int, vocab_
             is_valid = (array < high) & (array >= low)
             plausible &= is_valid.all(axis=(0, 2) if array.ndim == 3 else 1)
     return plausible
-
-
-def valid_sources(encoded: Sequence[NDArray[np.floating]]) -> Flags:
-    """Return which sentences' keys and values [B, H, S, D] are finite, [B].
-
-    Only the first layer's keys are checked: an invalid value in the encoder's output affects all layers.
-    """
-    valid: Flags = np.isfinite(encoded[0]).all(axis=(1, 2, 3))
-    return valid

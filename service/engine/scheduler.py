@@ -17,7 +17,7 @@ import bisect
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from service.engine.config import EngineConfig
 from service.engine.types import DecodingSequence
@@ -189,6 +189,27 @@ class Scheduler:
     def release(self, worker: int, sequence: DecodingSequence) -> None:
         """Record that a sentence has left the batch of `worker`."""
         self.running[worker].discard(sequence)
+
+    def back_off(self, worker: int) -> EngineConfig | None:
+        """Put the sentences of the batch of `worker` back into the queue, and halve the limits of a batch.
+
+        Returns:
+            The new limits; None if the batch has only one sentence, which no limit can help.
+        """
+        running = self.running[worker]
+        if len(running) < 2:
+            return None
+        sequences, largest = list(running), max(sequence.footprint for sequence in running)
+        running.clear()
+        self.config = replace(
+            self.config,
+            max_num_seqs=len(sequences) // 2,
+            max_num_batched_tokens=min(
+                self.config.max_num_batched_tokens, len(sequences) * largest // 2
+            ),
+        )
+        self.add(sequences, is_further=True)
+        return self.config
 
     def clear(self) -> list[DecodingSequence]:
         """Remove and return all waiting and running sentences."""

@@ -19,7 +19,7 @@ from service.errors import AttendantError, EngineDeadError
 logger = logging.getLogger(__name__)
 
 OnFault = Callable[[str, int], None]
-"""Called with the kind of failure (step, sentence, rerank, alignment, stall) and the number of failures."""
+"""Called with the kind of failure (step, sentence, memory, rerank, alignment, stall) and their number."""
 
 
 class Shared:

@@ -15,6 +15,7 @@ import numpy as np
 from service.engine import cache, packing
 from service.engine.model_runner import ModelRunner
 from service.engine.runner import OnnxModelRunner
+from service.engine.sources import pad
 from service.engine.types import DecodingOptions, RunPlan, SpecialIds
 
 logger = logging.getLogger(__name__)
@@ -56,7 +57,7 @@ def is_faster(
 def _seconds_a_step(runner: ModelRunner, special: SpecialIds, clock: Callable[[], float]) -> float:
     options = DecodingOptions(STEPS + 2, min_decoding_length=STEPS)
     source = [special.bos] * (SOURCE_TOKENS - 1) + [special.eos]
-    ids, bias = cache.pad([source], special.pad)
+    ids, bias = pad([source], special.pad)
     state = cache.admit(cache.empty_state(), [options], [0], [SOURCE_TOKENS], special.bos)
     plan = RunPlan(STEPS, 1, np.zeros((0, 3), np.int64))
     started = clock()

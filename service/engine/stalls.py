@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.engine.model_runner import Caches, ModelRunner, PackedRun, PackedState
+from service.engine.sources import Cross, Sources
 from service.engine.types import Floats, Ints, RunPlan
 
 MAX_GAP_SECONDS = 5.0
@@ -119,11 +120,15 @@ class WatchedRunner:
         with self.watch.busy("a run of the encoder"):
             return self.runner.encode(source_ids, source_bias)
 
+    def new_sources(self, pad_id: int) -> Sources:
+        """See ModelRunner."""
+        return WatchedSources(self.runner.new_sources(pad_id), self.watch)
+
     def decode(
         self,
         state: PackedState,
         caches: Caches | None,
-        cross: Sequence[NDArray[np.floating]],
+        cross: Cross,
         plan: RunPlan,
     ) -> PackedRun:
         """See ModelRunner."""
@@ -138,3 +143,25 @@ class WatchedRunner:
     def release_memory(self, caches: Caches | None) -> None:
         """See ModelRunner."""
         self.runner.release_memory(caches)
+
+
+class WatchedSources:
+    """Sources whose runs of the encoder are registered with a StallDetector."""
+
+    def __init__(self, sources: Sources, watch: StallDetector) -> None:
+        """Wrap `sources`."""
+        self.sources, self.watch = sources, watch
+
+    @property
+    def arrays(self) -> Cross:
+        """See Sources."""
+        return self.sources.arrays
+
+    def admit(self, sources: Sequence[Sequence[int]]) -> list[int | None]:
+        """See Sources."""
+        with self.watch.busy("a run of the encoder"):
+            return self.sources.admit(sources)
+
+    def retire(self, rows: Sequence[int]) -> None:
+        """See Sources."""
+        self.sources.retire(rows)

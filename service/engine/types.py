@@ -211,6 +211,30 @@ class DecodingSequence:
 
 
 @dataclass(frozen=True, slots=True)
+class Placement:
+    """Where a model's graphs run."""
+
+    provider: str
+    """ONNX Runtime's execution provider, for example CPUExecutionProvider."""
+    device: str
+    """cpu, or the device's name."""
+    num_nodes: int = 0
+    """Nodes of the encoder and the decoder; 0 if they were not counted, as on a CPU."""
+    num_on_device: int = 0
+    """The nodes among them that the provider runs; ONNX Runtime leaves arithmetic on shapes to the CPU."""
+
+    @property
+    def share_on_device(self) -> float | None:
+        """The share of these nodes; None if they were not counted."""
+        return round(self.num_on_device / self.num_nodes, 3) if self.num_nodes else None
+
+    def __str__(self) -> str:
+        if not self.num_nodes:
+            return self.provider
+        return f"{self.provider} ({self.device}, {self.num_on_device} of {self.num_nodes} nodes)"
+
+
+@dataclass(frozen=True, slots=True)
 class StepStats:
     """Statistics of one step of one worker; durations in seconds."""
 
@@ -252,7 +276,7 @@ ROW = np.dtype(
         ("length_penalty", np.float32),  # alpha
         ("narrow", np.int64),  # 1 if the stop rule is `narrow`
         ("likely", np.bool_),  # whether the search ends once no live beam's score exceeds `best`
-        ("source", np.int64),  # the row in the `SourcePool`
+        ("source", np.int64),  # the row among the `Sources`
         ("source_length", np.int64),  # tokens of the source
         ("cache", np.int64),  # the row of its entries in the previous run's caches
         ("place", np.int64),  # its place among the previous run's sentences

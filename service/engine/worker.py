@@ -63,20 +63,42 @@ class Worker:
                 shared.arrived.wait()
 
     def _step_or_fail(self, schedule: Schedule) -> None:
-        """Take a step; if it fails, all sentences of the batch fail."""
+        """Take a step; if it fails, all sentences of the batch fail, unless smaller batches may help."""
         try:
             self.step(schedule)
-        except Exception:
-            self.failures += 1
-            self._deliver()
-            logger.exception("a step failed with %d sentences", len(self.batch))
-            self._fail_batch(schedule)
-            self.shared.on_fault("step", 1)
+        except Exception as error:
+            if not (isinstance(error, MemoryError) and self._back_off(schedule)):
+                self.failures += 1
+                self._deliver()
+                logger.exception("a step failed with %d sentences", len(self.batch))
+                self._fail_batch(schedule)
+                self.shared.on_fault("step", 1)
         except BaseException:
             self._fail_batch(schedule)
             raise
         self._give_up_if_broken(self.failures, "steps")
         self._give_up_if_broken(self.batch.reranker.failures, "runs of the scorer")
+
+    def _back_off(self, schedule: Schedule) -> bool:
+        """Translate the batch's sentences anew in smaller batches, as memory does not suffice for this one.
+
+        Returns:
+            Whether there was more than one sentence.
+        """
+        shared = self.shared
+        with shared.lock:
+            config = shared.scheduler.back_off(self.index)
+        if config is None:
+            return False
+        self._deliver()
+        self.batch = self.new_batch()
+        fail(schedule.removed, StepFailedError)
+        message = (
+            "a step needs more memory than there is; from now on, a batch has at most %d sentences"
+        )
+        logger.warning(message, config.max_num_seqs, exc_info=True)
+        shared.on_fault("memory", 1)
+        return True
 
     def _give_up_if_broken(self, count: int, kind: str) -> None:
         """After several failures, fail the engine, unless it still translates the canary.

@@ -1,5 +1,6 @@
 """Builds what serves one model: runners, engine and translator."""
 
+import logging
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -7,11 +8,12 @@ from typing import Literal, Self, get_args
 
 from service.engine.config import MAX_WORKERS, EngineConfig
 from service.engine.cores import available_cores
+from service.engine.cuda import CudaUnusableError
 from service.engine.engine import Engine
-from service.engine.runner import OnnxModelRunner, cuda_is_usable, runners_for
+from service.engine.runner import OnnxModelRunner, cuda_device, runners_for
 from service.engine.single_sequence import runner_for_one
 from service.engine.turns import Turns
-from service.engine.types import Device, DeviceChoice, SpecialIds
+from service.engine.types import Device, DeviceChoice, Placement, SpecialIds
 from service.errors import BundleError, quoted, reason
 from service.models.bundle import Bundle, Precision, PrecisionChoice
 from service.models.observer import Observer
@@ -32,10 +34,16 @@ from service.translation.options import is_number
 from service.translation.searcher import Searcher
 from service.translation.translator import ModelTranslator
 
+logger = logging.getLogger(__name__)
+
 FIRST_RUN_SECONDS = 60.0
 """Time limit for a graph's first run, as a graph may loop forever."""
-PADDING_ON_CUDA = 256
-"""`EngineConfig.max_padding` on CUDA, where padding costs little compared with launching kernels."""
+SHARE_FOR_CACHES, CACHE_COPIES = 0.5, 4
+"""The share of a device's memory that a batch's caches may take; a run holds about so many copies of them."""
+ENTRIES_A_SENTENCE = 1024
+"""Cache entries that a sentence with 4 beams and a limit of 256 tokens may take."""
+FUSED_KEYS = 4
+"""`EngineConfig.keys_multiple` on CUDA."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +55,13 @@ class ModelOptions:
     num_workers: int = 0
     """Batches that run in parallel; 0 means one per core (1 on CUDA)."""
     engine: EngineConfig = field(default_factory=EngineConfig)
-    """Its `num_workers` is ignored."""
+    """Its `num_workers` is ignored, and on CUDA the limits of a batch, which are the next two."""
+    max_num_seqs: int = 0
+    """Maximum sentences in a batch; 0 means those of `engine`, or on CUDA as the device's memory allows."""
+    max_num_batched_tokens: int = 0
+    """The same for the entries of a batch."""
+    gpu_memory_limit: int = 0
+    """Bytes of the device's memory that a model may take; 0 means all."""
     cached_sentences: int = 0
     max_beam_size: int = 8
     """Largest beam size that a request may ask for."""
@@ -82,7 +96,7 @@ class ServedModel:
     engine: Engine
     translator: ModelTranslator
     precision: Precision
-    provider: str
+    placement: Placement
 
     @property
     def loaded(self) -> Self:
@@ -128,16 +142,7 @@ def choose_device(options: ModelOptions, bundle: Bundle) -> tuple[Device, Precis
         BundleError: the requested device or precision is not available.
     """
     graphs = bundle.manifest.graphs
-    device: Device = "cpu"
-    if options.device == "cuda" and not cuda_is_usable():
-        raise BundleError("device is cuda, but no CUDA driver or device was found")
-    if options.device == "cuda" or (
-        options.device == "auto"
-        and options.precision != "int8"
-        and graphs.keys() != {"int8"}
-        and cuda_is_usable()
-    ):
-        device = "cuda"
+    device: Device = "cuda" if _uses_cuda(options, bundle) else "cpu"
     if options.precision != "auto":
         bundle.graphs(options.precision)
         return device, options.precision
@@ -145,6 +150,46 @@ def choose_device(options: ModelOptions, bundle: Bundle) -> tuple[Device, Precis
         ("fp16", "fp32", "int8") if device == "cuda" else ("int8", "fp32", "fp16")
     )
     return device, next(precision for precision in order if precision in graphs)
+
+
+def _uses_cuda(options: ModelOptions, bundle: Bundle) -> bool:
+    """Return whether to run on CUDA.
+
+    Raises:
+        BundleError: CUDA was requested, and cannot be used.
+    """
+    is_only_int8 = options.precision == "int8" or bundle.manifest.graphs.keys() == {"int8"}
+    if options.device == "cpu" or (options.device == "auto" and is_only_int8):
+        return False
+    try:
+        cuda_device()
+    except CudaUnusableError as error:
+        if options.device == "cuda":
+            raise BundleError(f"device is cuda, but {error}") from None
+        if not error.is_absent:
+            logger.warning("CUDA is not used: %s", error)
+        return False
+    return True
+
+
+def sized(config: EngineConfig, options: ModelOptions, memory: int, entry: int) -> EngineConfig:
+    """Return the limits of a batch on a device.
+
+    Args:
+        config: the other limits.
+        options: limits that the operator has set.
+        memory: of the device, in bytes.
+        entry: memory of a cache entry in all layers, in bytes.
+    """
+    usable = min(memory, options.gpu_memory_limit or memory)
+    entries = int(usable * SHARE_FOR_CACHES / (CACHE_COPIES * entry))
+    fitting = min(256, max(16, entries // ENTRIES_A_SENTENCE))
+    return replace(
+        config,
+        max_num_seqs=options.max_num_seqs or fitting,
+        max_num_batched_tokens=options.max_num_batched_tokens or max(ENTRIES_A_SENTENCE, entries),
+        keys_multiple=FUSED_KEYS,
+    )
 
 
 def start_model(
@@ -169,13 +214,24 @@ def start_model(
     device, precision = choose_device(options, bundle)
     tokens, tokenizers = manifest.special_tokens, load_tokenizers(bundle)
     special = SpecialIds(tokens.pad, tokens.bos, tokens.eos, manifest.vocab_size)
-    num_workers = options.num_workers or (1 if device == "cuda" else available_cores())
-    config = replace(options.engine, num_workers=num_workers)
+    try:
+        runners, single_sequence_runner = _load_graphs(bundle, device, precision, options, special)
+    except BundleError as error:
+        if options.device != "auto" or device == "cpu":
+            raise
+        logger.warning("CUDA is not used: %s", error)
+        device, precision = choose_device(replace(options, device="cpu"), bundle)
+        runners, single_sequence_runner = _load_graphs(bundle, device, precision, options, special)
+    config = replace(options.engine, num_workers=_num_workers(options, device))
     if device == "cuda":
-        config = replace(config, max_padding=max(config.max_padding, PADDING_ON_CUDA))
-    runners, single_sequence_runner = _load_graphs(
-        bundle, device, precision, num_workers, options.single_sequence, special
-    )
+        memory = cuda_device().memory_bytes
+        config = sized(config, options, memory, runners[0].bytes_per_entry)
+    else:
+        config = replace(
+            config,
+            max_num_seqs=options.max_num_seqs or config.max_num_seqs,
+            max_num_batched_tokens=options.max_num_batched_tokens or config.max_num_batched_tokens,
+        )
     engine = Engine(
         runners,
         special,
@@ -193,17 +249,20 @@ def start_model(
         SearchPolicy(options.max_beam_size, options.rerank),
         observer,
     )
-    model = ServedModel(bundle, engine, translator, precision, runners[0].provider)
+    model = ServedModel(bundle, engine, translator, precision, runners[0].placement)
     _start(model, runners[0], special, turns)
     return model
+
+
+def _num_workers(options: ModelOptions, device: Device) -> int:
+    return options.num_workers or (1 if device == "cuda" else available_cores())
 
 
 def _load_graphs(
     bundle: Bundle,
     device: Device,
     precision: Precision,
-    num_workers: int,
-    single_sequence: bool,
+    options: ModelOptions,
     special: SpecialIds,
 ) -> tuple[list[OnnxModelRunner], OnnxModelRunner | None]:
     """Build a runner for each worker and, if it is faster, one on all cores for a lone sentence.
@@ -212,9 +271,11 @@ def _load_graphs(
         BundleError: the graphs cannot run on this device.
     """
     graphs = bundle.graphs(precision)
-    threads = num_workers if device == "cpu" and single_sequence else 1
+    num_workers = _num_workers(options, device)
+    threads = num_workers if device == "cpu" and options.single_sequence else 1
+    limit = options.gpu_memory_limit
     try:
-        runners = runners_for(num_workers, *graphs, device, bundle.scorer)
+        runners = runners_for(num_workers, *graphs, device, bundle.scorer, limit)
         build = partial(runner_for_one, *graphs, runners[0], special, threads)
         return runners, run_with_timeout(FIRST_RUN_SECONDS, build)
     except Exception as error:

@@ -263,7 +263,7 @@ class ModelStore:
             count = len(manifest.directions)
             unit = "direction" if count == 1 else "directions"
             message = "%s is ready: %d %s, %s, %s"
-            logger.info(message, manifest.name, count, unit, model.precision, model.provider)
+            logger.info(message, manifest.name, count, unit, model.precision, model.placement)
         names = Counter(model.bundle.manifest.name for model in models.described)
         for name, count in names.items():
             if count > 1:
@@ -315,13 +315,14 @@ def model_options(settings: ModelSettings) -> ModelOptions:
         precision=settings.precision,
         num_workers=settings.num_workers,
         engine=EngineConfig(
-            max_num_seqs=settings.max_num_seqs,
-            max_num_batched_tokens=settings.max_num_batched_tokens,
             max_waiting=settings.max_waiting,
             max_waiting_tokens=settings.max_waiting_tokens,
             steps_per_run=settings.steps_per_run,
             stall_seconds=settings.stall_seconds,
         ),
+        max_num_seqs=settings.max_num_seqs,
+        max_num_batched_tokens=settings.max_num_batched_tokens,
+        gpu_memory_limit=settings.gpu_memory_limit_mb * 1_000_000,
         cached_sentences=settings.cached_sentences,
         max_beam_size=settings.max_beam_size,
         rerank=settings.rerank,

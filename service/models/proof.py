@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from service.engine import cache, packing
 from service.engine.engine import Engine
 from service.engine.runner import OnnxModelRunner
+from service.engine.sources import pad
 from service.engine.types import DecodingOptions, FinishReason, Hypothesis, RunPlan, SpecialIds
 from service.errors import BundleError
 from service.models.bundle import GOLDEN, Bundle, Code, Direction, Manifest
@@ -124,7 +125,7 @@ def check_graphs(bundle: Bundle, runner: OnnxModelRunner, special: SpecialIds) -
         last_id,
         *manifest.special_tokens.source_end,
     ]
-    source_ids, bias = cache.pad([source], special.pad)
+    source_ids, bias = pad([source], special.pad)
     if manifest.scorer is not None:
         target = [special.bos, last_id, special.eos]
         weights = runner.align(source, target)

@@ -104,24 +104,34 @@ class ModelSettings(BaseSettings):
             "weights.",
         ),
     ] = 0
+    gpu_memory_limit_mb: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=10_000_000,
+            description="Memory of the GPU in MB that a model may take; 0 means no limit.",
+        ),
+    ] = 0
     max_num_seqs: Annotated[
         int,
         Field(
-            ge=1,
+            ge=0,
             le=4096,
-            description="Maximum sentences in one batch. Higher values raise throughput and step latency.",
+            description="Maximum sentences in one batch; 0 means 16 on a CPU, and on CUDA 16 to 256, by the "
+            "device's memory. Higher values raise throughput and step latency.",
         ),
-    ] = 16
+    ] = 0
     max_num_batched_tokens: Annotated[
         int,
         Field(
-            ge=64,
+            ge=0,
             le=1_048_576,
             description="Memory budget of a batch in tokens: sentences x the largest of (beams x maximum "
             "translation length + a quarter of the source). About 55 KB per token with the bundled model. A "
-            "single sentence may exceed it.",
+            "single sentence may exceed it. 0 means 5120 on a CPU, and on CUDA as many as fit into half of "
+            "the device's memory.",
         ),
-    ] = 5120
+    ] = 0
     max_waiting: Annotated[
         int,
         Field(

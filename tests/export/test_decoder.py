@@ -28,6 +28,7 @@ from service.engine.beam import BeamSearch
 from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.runner import OnnxModelRunner
+from service.engine.sources import pad
 from service.engine.types import DecodingOptions, RunPlan, SpecialIds, StopRule
 from tests import toy
 from tests.conftest import TINY_BUNDLE
@@ -105,7 +106,7 @@ def test_cached_decoding_equals_full_decoding(
     """Compare greedy steps with the cache to a full forward pass: each step's best log-probabilities."""
     runner = export(network, tmp_path, precision)
     sources = sources_of(5)
-    ids, bias = cache.pad(sources, 0)
+    ids, bias = pad(sources, 0)
     cross = runner.encode(ids, bias)
     lengths = [len(source) for source in sources]
     state = cache.admit(cache.empty_state(), [GREEDY] * 5, range(5), lengths, BOS_ID)
@@ -308,7 +309,7 @@ def test_a_run_ends_at_the_step_at_which_the_search_is_done(
         source = [tag, *ids, EOS_ID]
         options = DecodingOptions(40, beam_size=3, length_penalty=alpha, stop_rule=rule)
         search = BeamSearch(options, EOS_ID)
-        padded, bias = cache.pad([source], 0)
+        padded, bias = pad([source], 0)
         state = cache.admit(cache.empty_state(), [options], [0], [len(source)], BOS_ID)
         cross = runner.encode(padded, bias)
         run = packing.decode(runner, state, None, cross, RunPlan(40, 1, NO_BANS))

@@ -26,7 +26,7 @@ from service.engine.engine import Engine
 from service.engine.model_runner import PackedRun
 from service.engine.runner import OnnxModelRunner, runners_for
 from service.engine.turns import Turns
-from service.engine.types import SpecialIds
+from service.engine.types import Placement, SpecialIds
 from service.errors import BundleError
 from service.metrics import Metrics
 from service.models.bundle import Bundle
@@ -139,6 +139,9 @@ class Runner:
 
     def encode(self, *arguments: Any) -> Any:
         return self._runner.encode(*arguments)
+
+    def new_sources(self, pad_id: int) -> Any:
+        return self._runner.new_sources(pad_id)
 
     def decode(self, *arguments: Any) -> PackedRun:
         self._simulation.take_time()
@@ -267,7 +270,11 @@ class Simulation:
         policy = SearchPolicy(options.max_beam_size, options.rerank)
         translator = ModelTranslator(bundle, tokenizers, searcher, aligner, policy, observer)
         engine.start()
-        self.models.append(ServedModel(bundle, engine, translator, "fp32", "CPU"))
+        self.models.append(
+            ServedModel(
+                bundle, engine, translator, "fp32", Placement("CPUExecutionProvider", "cpu")
+            )
+        )
         return self.models[-1]
 
     def _pool(

@@ -33,6 +33,7 @@ def test_a_healthy_service_reports_its_models(client: TestClient) -> None:
                 "bundle": "tiny",
                 "state": "loaded",
                 "provider": "CPUExecutionProvider",
+                "device": "cpu",
                 "precision": "fp32",
             }
         ],
@@ -167,7 +168,7 @@ def test_metrics_count_requests_and_sentences(fresh_client: TestClient) -> None:
     assert _value(text, "attendant_target_tokens_total") > 10
     assert _value(text, "attendant_engine_up") == 1
     assert _value(text, "attendant_sequences_running") == 0
-    info = 'attendant_model_info{bundle="tiny",precision="fp32",provider="CPUExecutionProvider"}'
+    info = 'attendant_model_info{bundle="tiny",device="cpu",precision="fp32",provider="CPUExecutionProvider"}'
     assert _value(text, info) == 1
     assert "Hund" not in text
     assert "secret" not in text

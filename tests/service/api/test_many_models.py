@@ -45,7 +45,8 @@ def test_a_model_is_loaded_on_first_use(folder: Path) -> None:
             "attendant_models 3.0",
             "attendant_models_loaded 1.0",
             'attendant_model_loads_total{outcome="ok"} 1.0',
-            'attendant_model_info{bundle="tiny-it",precision="fp32",provider="CPUExecutionProvider"} 1.0',
+            'attendant_model_info{bundle="tiny-it",device="cpu",precision="fp32",'
+            'provider="CPUExecutionProvider"} 1.0',
         ):
             assert line in told
         assert 'bundle="tiny-fr"' not in told

@@ -72,7 +72,7 @@ def test_bundles_are_selected_by_direction(settings: Settings, tmp_path: Path) -
         assert client.get("/v2/models/from-english/ready").status_code == 200
         assert client.get("/v2/models/other/ready").status_code == 404
         metrics = client.get("/metrics").text
-        assert 'attendant_model_info{bundle="from-german",precision="fp32"' in metrics
+        assert 'attendant_model_info{bundle="from-german",device="cpu",precision="fp32"' in metrics
 
 
 def test_the_handler_of_sighup_is_restored(settings: Settings) -> None:

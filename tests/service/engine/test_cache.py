@@ -77,30 +77,3 @@ def test_the_graph_ends_a_search_only_by_the_norm_that_it_computes() -> None:
     options = [DecodingOptions(9, stop_rule=StopRule.LIKELY, length_norm=n) for n in LengthNorm]
     state = cache.admit(cache.empty_state(), options, [0, 1], [5, 5], bos_id=2)
     assert state.rows["likely"].tolist() == [n is LengthNorm.WU for n in LengthNorm]
-
-
-def test_the_source_pool_keeps_every_source_through_random_operations() -> None:
-    rng = np.random.default_rng(0)
-    pool = cache.SourcePool()
-    expected: dict[int, np.ndarray] = {}
-    for _ in range(60):
-        leaving = [row for row in expected if rng.random() < 0.4]
-        pool.retire(leaving)
-        for row in leaving:
-            del expected[row]
-        new = [
-            rng.normal(size=(2, int(length), 3)).astype(np.float32)
-            for length in rng.integers(1, 20, 3)
-        ]
-        width = max(source.shape[1] for source in new)
-        padded = np.stack(
-            [np.pad(source, ((0, 0), (0, width - source.shape[1]), (0, 0))) for source in new]
-        )
-        rows = pool.admit([padded, -padded], [source.shape[1] for source in new])
-        assert not expected.keys() & set(rows)
-        expected.update(zip(rows, new, strict=True))
-        keys, values = pool.arrays
-        for row, source in expected.items():
-            length = source.shape[1]
-            assert (keys[row, :, :length] == source).all()
-            assert (values[row, :, :length] == -source).all()

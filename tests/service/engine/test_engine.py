@@ -17,7 +17,6 @@ from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.model_runner import PackedRun
 from service.engine.types import (
-    DecoderState,
     DecodingOptions,
     DecodingSequence,
     FinishReason,
@@ -189,9 +188,9 @@ def test_results_are_delivered_between_packing_and_the_next_run(
         if engine.num_running == 1 == len(engine._workers[0].batch):  # only the second is left
             seen.append((what, sequences[0].future.done()))
 
-    def packed(state: DecoderState) -> packing.Packing:
+    def packed(*arguments: Any) -> packing.Packing:
         see("packing")
-        return pack(state)
+        return pack(*arguments)
 
     def decoded(*arguments: Any) -> PackedRun:
         see("run")

@@ -1,22 +1,42 @@
 """Exported graphs in the engine, compared with the reference search in torch."""
 
 import json
+import math
 import random
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+import onnxruntime
 import pytest
 
 from service.engine import cache, packing
 from service.engine.config import EngineConfig
+from service.engine.cuda import CudaUnusableError
 from service.engine.engine import Engine
-from service.engine.runner import OnnxModelRunner, cuda_is_usable, runners_for, states_of
+from service.engine.runner import (
+    OnnxModelRunner,
+    cuda_device,
+    placement_of,
+    runners_for,
+    states_of,
+)
+from service.engine.sources import DeviceSources, pad
 from service.engine.types import DecodingOptions, LengthNorm, RunPlan, SpecialIds, StopRule
 from service.models import bundle
 from service.models.bundle import Precision
 
 SPECIAL = SpecialIds(pad=0, bos=2, eos=3)
+
+
+def _has_cuda() -> bool:
+    try:
+        return bool(cuda_device())
+    except CudaUnusableError:
+        return False
+
+
+HAS_CUDA = _has_cuda()
 RULES = [rule for rule in StopRule if rule is not StopRule.NARROW]
 """The stop rules that all graphs support."""
 
@@ -99,12 +119,12 @@ def test_int8_agrees_with_the_reference_up_to_rounding(
 
 
 @pytest.mark.gpu
-@pytest.mark.skipif(not cuda_is_usable(), reason="no CUDA device")
+@pytest.mark.skipif(not HAS_CUDA, reason="no CUDA device")
 def test_translations_on_cuda_equal_the_reference(
     tiny_bundle: Path, golden: list[dict[str, list[int]]]
 ) -> None:
     runner = OnnxModelRunner(*bundle.load(tiny_bundle).graphs("fp32"), device="cuda")
-    assert runner.provider == "CUDAExecutionProvider"
+    assert runner.placement.provider == "CUDAExecutionProvider"
     engine = Engine([runner], SPECIAL, EngineConfig(max_num_seqs=8))
     engine.start()
     sequences = engine.submit(
@@ -113,6 +133,67 @@ def test_translations_on_cuda_equal_the_reference(
     found = [list(sequence.future.result(60)[0].ids) for sequence in sequences]
     engine.close()
     assert found == [line["ids"] for line in golden]
+
+
+class OnDevice(OnnxModelRunner):
+    """Binds the sources to memory of ONNX Runtime, as on a GPU, but to that of the process."""
+
+    def new_sources(self, pad_id: int) -> DeviceSources:
+        return DeviceSources(self._encode_into, self._allocate, pad_id)
+
+
+@pytest.mark.parametrize("keys_multiple", [1, 4])
+def test_translations_from_sources_on_a_device_equal_the_reference(
+    tiny_bundle: Path, golden: list[dict[str, list[int]]], keys_multiple: int
+) -> None:
+    runner = OnDevice(*bundle.load(tiny_bundle).graphs("fp32"))
+    engine = Engine([runner], SPECIAL, EngineConfig(max_num_seqs=5, keys_multiple=keys_multiple))
+    engine.start()
+    sources = [line["source_ids"] for line in golden]
+    sequences = engine.submit([(source, options_for(source)) for source in sources])
+    found = [list(sequence.future.result(60)[0].ids) for sequence in sequences]
+    engine.close()
+    assert found == [line["ids"] for line in golden]
+
+
+def test_a_model_in_fp16_translates_without_invalid_values() -> None:
+    """The mask of -1e9 becomes -inf, and a row that is masked as a whole would be NaN."""
+    default = bundle.load(bundle.DEFAULT_BUNDLE)
+    tokens = default.manifest.special_tokens
+    special = SpecialIds(tokens.pad, tokens.bos, tokens.eos, default.manifest.vocab_size)
+    lines = default.read_text("golden.jsonl").splitlines()[:12]
+    sources = [json.loads(line)["source_ids"] for line in lines]
+    ids = []
+    for precision in ("fp32", "fp16"):
+        if precision not in default.manifest.graphs:
+            continue
+        engine = Engine([OnDevice(*default.graphs(precision))], special, EngineConfig())
+        engine.start()
+        work = [
+            (source, options_for(source, beam_size))
+            for source in sources
+            for beam_size in (1, 3, 4)
+        ]
+        sequences = engine.submit(work)
+        hypotheses = [sequence.future.result(60)[0] for sequence in sequences]
+        engine.close()
+        assert all(math.isfinite(hypothesis.score) for hypothesis in hypotheses)
+        ids.append([hypothesis.ids for hypothesis in hypotheses])
+
+
+def test_the_nodes_on_a_device_are_counted_and_costly_ones_must_be_there(
+    tiny_bundle: Path,
+) -> None:
+    """A CPU session stands for one whose nodes run elsewhere."""
+    options = onnxruntime.SessionOptions()
+    options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+    _, decoder = bundle.load(tiny_bundle).graphs("fp32")
+    session = onnxruntime.InferenceSession(decoder, options, providers=["CPUExecutionProvider"])
+    placement = placement_of([session, session], "CPUExecutionProvider", "a processor")
+    assert placement.share_on_device == 1
+    assert "a processor" in str(placement)
+    with pytest.raises(RuntimeError, match=r"would run on the CPU: .*\d+ Attention.*\d+ MatMul"):
+        placement_of([session], "CUDAExecutionProvider", "NVIDIA L4")
 
 
 def test_graphs_of_different_networks_are_refused(tiny_bundle: Path, tmp_path: Path) -> None:
@@ -129,17 +210,17 @@ def test_an_invalid_graph_is_refused(tiny_bundle: Path, tmp_path: Path) -> None:
 
 
 def test_cuda_without_a_device_is_an_error(tiny_bundle: Path) -> None:
-    if cuda_is_usable():
+    if HAS_CUDA:
         pytest.skip("a CUDA device is here")
     encoder, decoder = bundle.load(tiny_bundle).graphs("fp32")
-    with pytest.raises(RuntimeError, match="CUDA was requested"):
+    with pytest.raises(CudaUnusableError):
         OnnxModelRunner(encoder, decoder, device="cuda")
 
 
 def test_a_graph_without_the_narrow_rule_refuses_it(tiny_bundle: Path) -> None:
     encoder, decoder = bundle.load(tiny_bundle).graphs("fp32")
     runner = OnnxModelRunner(encoder, decoder)
-    ids, bias = cache.pad([[4, 10, 3]], 0)
+    ids, bias = pad([[4, 10, 3]], 0)
     options = DecodingOptions(9, stop_rule=StopRule.NARROW)
     state = cache.admit(cache.empty_state(), [options], [0], [3], bos_id=2)
     with pytest.raises(ValueError, match="does not support the stop rule narrow"):
@@ -169,7 +250,7 @@ def test_runners_share_a_scorer_that_may_be_used_concurrently(
         found = []
         for line in golden[:8]:
             target = np.array([[2, *line["ids"], 3]])
-            [log_prob] = runner.score(*cache.pad([line["source_ids"]], 0), target)
+            [log_prob] = runner.score(*pad([line["source_ids"]], 0), target)
             found.append(float(log_prob) / ((5 + len(line["ids"]) + 1) / 6) ** 0.6)
         return found
 

@@ -11,6 +11,7 @@ from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.model_runner import PackedRun, PackedState
 from service.engine.single_sequence import is_faster
+from service.engine.sources import HostSources
 from service.engine.types import DecodingOptions, Floats, Ints, RunPlan
 from tests.fakes import SPECIAL, EchoRunner, echo_of, echo_source
 
@@ -32,6 +33,9 @@ class TimedRunner:
 
     def encode(self, source_ids: Ints, _: Floats) -> list[NDArray[np.floating]]:
         return [np.zeros((len(source_ids), 1, source_ids.shape[1], 1), np.float32)]
+
+    def new_sources(self, pad_id: int) -> HostSources:
+        return HostSources(self.encode, pad_id)
 
     def score(self, source_ids: Ints, source_bias: Floats, target_ids: Ints) -> Floats:
         raise NotImplementedError
