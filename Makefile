@@ -1,6 +1,6 @@
 # The one door for people and CI alike. `make serve` and `make test` set up all they need in .venv.
 PYTHON ?= python3
-PORT ?= 8000
+PORT ?= $(or $(ATTENDANT_PORT),8000)
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 

@@ -86,8 +86,8 @@ def _serve(settings: Settings) -> int:
     try:
         server.run()
     except SystemExit:  # uvicorn has logged the reason
-        address = f"{settings.host}:{settings.port}"
-        _print_error(f"cannot listen on {address}; the log above says why")
+        addresses = ", ".join(f"{host}:{settings.port}" for host in settings.host)
+        _print_error(f"cannot listen on {addresses}; the log above says why")
         _exit_at_once(1)  # the models may still be loading
     return 0 if server.started and not failures else 1
 
@@ -107,7 +107,7 @@ def _server(settings: Settings, app: FastAPI) -> Server:
 
     config = uvicorn.Config(
         app,
-        host=settings.host,
+        host=settings.host,  # type: ignore[arg-type]  # asyncio takes several
         port=settings.port,
         http=partial(  # type: ignore[arg-type]
             Connection,

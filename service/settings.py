@@ -1,5 +1,6 @@
 """The operator's settings, from environment variables and command-line options."""
 
+import os
 import re
 from argparse import SUPPRESS, ArgumentParser, BooleanOptionalAction
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,13 @@ from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic.fields import FieldInfo
-from pydantic_settings import NoDecode, SettingsConfigDict
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
 
 from service.engine.process_memory import resident_bytes
 from service.models.settings import ModelSettings, split
@@ -29,17 +36,20 @@ _ORIGIN = re.compile(
 """An origin as browsers send it: in lower case, without the default port, a path or a trailing slash."""
 
 NONE = "none"
+EVERY_IPV4, EVERY_IPV6 = "0.0.0.0", "::"
 
 _WORDS = {int: "N", float: "SECONDS", str: "VALUE", Path: "PATH", Path | None: "PATH"}
 """Placeholders for values in `--help`, by type."""
 
 
-def _check_host(host: str) -> str:
-    try:
-        host.encode("idna")
-    except UnicodeError:
-        raise ValueError("it is no host name and no IP address") from None
-    return host
+def _check_hosts(hosts: tuple[str, ...]) -> tuple[str, ...]:
+    """Check each, and add what `::` includes elsewhere: a socket of asyncio has one family only."""
+    for host in hosts:
+        try:
+            host.encode("idna")
+        except UnicodeError:
+            raise ValueError(f"{host!r} is no host name and no IP address") from None
+    return tuple(dict.fromkeys([*hosts, *([EVERY_IPV4] if EVERY_IPV6 in hosts else [])]))
 
 
 def _check_origins(origins: tuple[str, ...]) -> tuple[str, ...]:
@@ -71,11 +81,20 @@ def _check_proxies(proxies: str) -> str:
 class Settings(ModelSettings):
     """The translation service. Every option may also come from the environment: --port as ATTENDANT_PORT."""
 
-    model_config = SettingsConfigDict(
-        env_prefix=PREFIX,
-        env_ignore_empty=True,
-        frozen=True,
-    )
+    model_config = SettingsConfigDict(frozen=True)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        *_: PydanticBaseSettingsSource,
+        **__: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Read variables in capital letters only: pydantic would let `attendant_port` override them."""
+        given = {name: os.environ.get(f"{PREFIX}{name.upper()}") for name in cls.model_fields}
+        environment = {name: value for name, value in given.items() if value}
+        return init_settings, InitSettingsSource(settings_cls, environment)
 
     @classmethod
     def from_command_line(cls, arguments: Sequence[str]) -> Self:
@@ -92,12 +111,21 @@ class Settings(ModelSettings):
         return cls(**{name: value for name, value in values.items() if value != ""})
 
     host: Annotated[
-        str,
-        AfterValidator(_check_host),
-        Field(description="Address to listen on; 0.0.0.0 for every interface."),
-    ] = "127.0.0.1"
+        tuple[str, ...],
+        NoDecode,
+        BeforeValidator(split),
+        AfterValidator(_check_hosts),
+        Field(
+            min_length=1,
+            description="Addresses to listen on, separated by commas; 0.0.0.0 for every interface, :: for "
+            "every interface with IPv6 as well as IPv4.",
+        ),
+    ] = ("127.0.0.1",)
     port: Annotated[
-        int, Field(ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+        int,
+        Field(
+            ge=0, le=65535, description="Port to listen on; 0 takes a free one for each address."
+        ),
     ] = 8000
     max_requests: Annotated[
         int,
@@ -286,8 +314,9 @@ def misspelt(environment: Mapping[str, str]) -> list[str]:
     known = {f"{PREFIX}{name.upper()}" for name in Settings.model_fields}
     warnings = []
     for name in sorted(environment):
-        if name.startswith(PREFIX) and name not in known and not _BY_KUBERNETES.match(name):
-            nearest = get_close_matches(name, known, n=1, cutoff=0.8)
+        capitals = name.upper()
+        if capitals.startswith(PREFIX) and name not in known and not _BY_KUBERNETES.match(name):
+            nearest = get_close_matches(capitals, known, n=1, cutoff=0.8)
             hint = f"; did you mean {nearest[0]}?" if nearest else ""
             warnings.append(f"{name} is not a setting and has no effect{hint}")
     return warnings

@@ -91,6 +91,12 @@ class Server(uvicorn.Server):
                     listener.setsockopt(socket.SOL_SOCKET, buffer, KERNEL_BYTES)
                 listener.listen(BACKLOG)
 
+    def _log_started_message(self, listeners: Sequence[socket.SocketType]) -> None:
+        """Log every address; uvicorn expects a single host."""
+        for listener in listeners:
+            host, port = listener.getsockname()[:2]
+            logger.info("serving on http://%s:%d", f"[{host}]" if ":" in host else host, port)
+
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:  # noqa: ARG002
         """Shut down in the stages that the module describes; a second SIGINT ends all waiting."""
         logger.info("stopping")

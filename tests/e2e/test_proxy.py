@@ -1,4 +1,4 @@
-"""docker/haproxy.cfg, run by HAProxy: what one replica refuses, another gets, once."""
+"""The configurations for HAProxy, run by HAProxy: what one replica refuses, another gets, once."""
 
 import re
 import shutil
@@ -14,7 +14,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-CONFIGURATION = Path(__file__).parents[2] / "docker" / "haproxy.cfg"
+ROOT = Path(__file__).parents[2]
+CONFIGURATION = ROOT / "docker" / "haproxy.cfg"
 BODY = {"text": "Guten Morgen!", "source": "de", "target": "en"}
 
 
@@ -70,7 +71,10 @@ def _version() -> tuple[int, ...]:
     return tuple(map(int, found.groups()))
 
 
-pytestmark = pytest.mark.skipif(_version() < (3, 1), reason="needs HAProxy 3.1: retry-on 429")
+pytestmark = pytest.mark.skipif(_version() < (2, 6), reason="needs HAProxy 2.6")
+
+
+_needs_retry_on_429 = pytest.mark.skipif(_version() < (3, 1), reason="needs HAProxy 3.1")
 
 
 @contextmanager
@@ -113,7 +117,25 @@ def _wait_until_it_listens(url: str) -> None:
     raise AssertionError("HAProxy does not listen")
 
 
-@pytest.mark.parametrize("refusal", [429, 503])
+def _example() -> str:
+    """The configuration in docs/deployment.md."""
+    page = (ROOT / "docs" / "deployment.md").read_text("utf-8")
+    return page.partition("### HAProxy")[2].split("```")[1]
+
+
+@pytest.mark.parametrize("text", [CONFIGURATION.read_text("utf-8"), _example()])
+def test_a_configuration_is_valid_and_has_all_timeouts(text: str, tmp_path: Path) -> None:
+    (tmp_path / "haproxy.cfg").write_text(text, "utf-8")
+    checked = subprocess.run(
+        ["haproxy", "-c", "-f", tmp_path / "haproxy.cfg"], capture_output=True, text=True
+    )
+    assert checked.returncode == 0, checked.stderr
+    assert "WARNING" not in checked.stderr
+    timeouts = set(re.findall(r"^ +timeout (\S+) \d+s$", text, re.MULTILINE))
+    assert timeouts == {"connect", "client", "server", "http-request"}
+
+
+@pytest.mark.parametrize("refusal", [pytest.param(429, marks=_needs_retry_on_429), 503])
 def test_a_refused_request_is_retried_with_its_body(tmp_path: Path, refusal: int) -> None:
     full, free = Replica(refusal), Replica(200)
     with proxied(tmp_path, full, free) as url:
@@ -126,6 +148,7 @@ def test_a_refused_request_is_retried_with_its_body(tmp_path: Path, refusal: int
     assert set(free.bodies) == set(full.bodies)
 
 
+@_needs_retry_on_429
 def test_if_all_replicas_refuse_the_client_gets_retry_after(tmp_path: Path) -> None:
     replicas = [Replica(429) for _ in range(3)]
     with proxied(tmp_path, *replicas) as url:
