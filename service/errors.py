@@ -30,6 +30,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 MAX_QUOTED = 60
+MOST_LISTED = 100
+"""Number of languages up to which an error lists them all."""
 _JSON = json.JSONEncoder(ensure_ascii=False, default=str)
 
 
@@ -110,14 +112,9 @@ class UnsupportedLanguageError(InvalidRequestError):
     code = "unsupported_language"
 
     def __init__(self, message: str, supported: Sequence[str] = ()) -> None:
-        """The full message is `message` and the supported codes, if there are any."""
-        super().__init__(f"{message}, only {', '.join(supported)}" if supported else message)
-        self._message = message
-
-    @property
-    def client_message(self) -> str:
-        """The message without the supported codes, as LibreTranslate's clients expect its exact words."""
-        return self._message
+        """The full message is `message` and the supported codes, if there are any and not too many."""
+        is_listed = 0 < len(supported) <= MOST_LISTED
+        super().__init__(f"{message}, only {', '.join(supported)}" if is_listed else message)
 
 
 class LimitExceededError(InvalidRequestError):

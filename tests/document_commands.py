@@ -13,6 +13,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 FOREIGN = {
     "apt",
     "cat",
+    "cd",
     "cp",
     "docker",
     "git",

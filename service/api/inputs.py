@@ -137,6 +137,11 @@ def _fields(content_type: str, body: bytes, text: str) -> Fields:
     if kind in (JSON, ""):
         return _json_object(decoded)
     if kind == FORM:
+        if decoded.startswith("{") and decoded.rstrip().endswith("}"):  # curl -d, without a header
+            raise InvalidRequestError(
+                f"Invalid request: the body is JSON, but its content-type is {FORM}; "
+                f"send it with the header content-type: {JSON}"
+            )
         return urlencoded(decoded.encode(), "form")
     if kind == MULTIPART:
         return multipart(body, parameters.get("boundary", ""))

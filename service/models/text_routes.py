@@ -12,8 +12,6 @@ from service.text.languages import lookup, lookup_source
 from service.translation.options import TranslationOptions
 
 AUTO = "auto"
-MOST_LISTED = 20
-"""Number of languages up to which an error lists them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +93,5 @@ def _known(
 
 
 def _unsupported(languages: str, supported: Sequence[str]) -> Unsupported:
-    """Return the error for a language or a direction, which lists the supported codes if there are few."""
-    listed = supported if len(supported) <= MOST_LISTED else ()
-    return Unsupported(f"{languages} is not supported", listed)
+    """Return the error for a language or a direction."""
+    return Unsupported(f"{languages} is not supported", supported)

@@ -98,6 +98,14 @@ def serving(
         process.wait(60)
 
 
+def _has_ipv6() -> bool:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
 def translate_toy(url: str, texts: list[str]) -> list[str]:
     body = {"q": texts, "source": "de", "target": "en"}
     answer = httpx.post(f"{url}/translate", json=body, timeout=60, verify=False)
@@ -117,6 +125,19 @@ def test_the_default_bundle_translates_both_ways() -> None:
         answer = httpx.post(f"{server.url}/translate", json=english, timeout=60)
         assert answer.json() == {"translatedText": "Ich habe einen Hund."}
         assert server.stop() == 0
+
+
+@pytest.mark.skipif(not _has_ipv6(), reason="no IPv6 on this machine")
+@pytest.mark.parametrize("host", ["::", "127.0.0.1,::1"])
+def test_the_service_listens_on_ipv4_and_ipv6(host: str, tmp_path: Path) -> None:
+    with serving(TINY_BUNDLE, tmp_path / "log", precision="fp32", host=host) as server:
+        for address in ("127.0.0.1", "[::1]"):
+            assert get(f"http://{address}:{server.port}/health").json() == {"status": "ok"}
+        assert server.stop() == 0
+    written = (tmp_path / "log").read_text()
+    first, *others = [f"[{one}]" if ":" in one else one for one in host.split(",")]
+    for address in (first, *(others or ["0.0.0.0"])):
+        assert f"serving on http://{address}:{server.port}\n" in written
 
 
 @pytest.mark.parametrize(("precision", "least_equal"), [("fp32", 1.0), ("int8", 0.99)])

@@ -81,6 +81,36 @@ def test_misspelt_variables_are_reported() -> None:
     ]
 
 
+def test_variables_in_small_letters_change_nothing_and_are_reported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ATTENDANT_PORT", "8123")
+    monkeypatch.setenv("attendant_port", "9999")
+    monkeypatch.setenv("Attendant_Rerank", "true")
+    assert (Settings().port, Settings().rerank) == (8123, False)
+    assert misspelt({"attendant_port": "", "Attendant_Rerank": "", "attendants": ""}) == [
+        "Attendant_Rerank is not a setting and has no effect; did you mean ATTENDANT_RERANK?",
+        "attendant_port is not a setting and has no effect; did you mean ATTENDANT_PORT?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "hosts"),
+    [
+        ("localhost", ("localhost",)),
+        ("127.0.0.1, ::1", ("127.0.0.1", "::1")),
+        ("::", ("::", "0.0.0.0")),
+        ("0.0.0.0,::", ("0.0.0.0", "::")),
+    ],
+)
+def test_a_host_is_one_address_or_several(
+    given: str, hosts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ATTENDANT_HOST", given)
+    assert Settings().host == hosts
+    assert Settings.from_command_line(["--host", given]).host == hosts
+
+
 def test_the_former_name_of_a_setting_is_reported_with_the_present_one() -> None:
     assert misspelt({"ATTENDANT_NUM_LOOPS": "2"}) == [
         "ATTENDANT_NUM_LOOPS is not a setting and has no effect; did you mean ATTENDANT_NUM_WORKERS?"
@@ -218,7 +248,7 @@ def test_an_invalid_setting_ends_startup_with_its_name(
     ("options", "environment", "said"),
     [
         (["--prot", "1"], {}, "unrecognized arguments: --prot 1"),
-        (["--host", "a" * 70], {}, "it is no host name and no IP address"),
+        (["--host", "a" * 70], {}, "is no host name and no IP address"),
         (["--key-required"], {}, "error: --key-required, ATTENDANT_KEY_REQUIRED needs"),
         ([], {"ATTENDANT_PORT": "tcp://10.0.0.1:8000"}, "enableServiceLinks: false"),
     ],

@@ -6,6 +6,7 @@ would change a translation but are not supported are refused: glossaries, styles
 for the tags that split a text (`splitting_tags`, `non_splitting_tags`, `outline_detection` off).
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -89,9 +90,13 @@ async def translate(request: Request) -> Response:
     source = AUTO
     if body.source_lang:
         source = _supported(
-            "source_lang", languages.lookup_source(body.source_lang, models.sources)
+            "source_lang",
+            languages.lookup_source(body.source_lang, models.sources),
+            models.sources,
         )
-    target = _supported("target_lang", languages.lookup(body.target_lang, models.targets))
+    target = _supported(
+        "target_lang", languages.lookup(body.target_lang, models.targets), models.targets
+    )
     options = _options(body)
     work = models.translate(body.text, source, target, options, timeout)
     translations = all_translated(await unless_client_leaves(request, work))
@@ -136,14 +141,16 @@ async def glossary_language_pairs(request: Request, service: ServicesDependency)
     return GlossaryPairs(supported_languages=[])
 
 
-def _supported(name: str, code: str | None) -> str:
+def _supported(name: str, code: str | None, supported: Sequence[str]) -> str:
     """Return the code that was found for the language in a field.
 
     Raises:
         UnsupportedLanguageError: none was found.
     """
     if code is None:
-        raise UnsupportedLanguageError(f"Value for '{name}' not supported.")
+        raise UnsupportedLanguageError(
+            f"Value for '{name}' not supported", [known.upper() for known in supported]
+        )
     return code
 
 

@@ -40,7 +40,7 @@ class TextFields(BaseModel):
                 "Invalid request: text and q are two names for the same parameter; send only one"
             )
         if not self.given:
-            raise MissingParameterError("Invalid request: missing q parameter")
+            raise MissingParameterError("Invalid request: missing text (or q)")
         return self
 
     @property

@@ -44,12 +44,12 @@ def test_several_texts_are_translated_in_order(client: TestClient) -> None:
     [
         (
             {"text": [TEXT], "target_lang": "XX"},
-            "Value for 'target_lang' not supported.",
+            "Value for 'target_lang' not supported, only DE, EN",
             "unsupported_language",
         ),
         (
             {"text": [TEXT], "target_lang": "EN", "source_lang": "QQ"},
-            "Value for 'source_lang' not supported.",
+            "Value for 'source_lang' not supported, only DE, EN",
             "unsupported_language",
         ),
         (

@@ -68,6 +68,26 @@ def test_other_content_types_are_refused_by_name(client: TestClient) -> None:
     assert "content-type image/png is not supported" in answer.json()["error"]
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/translate", '{"q": "Hund & Katze", "target": "en"}'),
+        ("/detect", '{"q": "Hund"}\n'),
+        ("/v2/translate", '{"text": ["Hund"], "target_lang": "EN"}'),
+    ],
+)
+def test_json_that_is_declared_to_be_a_form_is_refused_with_the_cure(
+    client: TestClient, path: str, body: str
+) -> None:
+    headers = {"content-type": "application/x-www-form-urlencoded"}  # curl -d sends it by default
+    answer = client.post(path, content=body, headers=headers)
+    assert answer.status_code == 400
+    assert (
+        "the body is JSON, but its content-type is application/x-www-form-urlencoded; "
+        "send it with the header content-type: application/json"
+    ) in answer.text
+
+
 def test_multipart_forms_of_browsers_are_read(client: TestClient) -> None:
     parts = {"source": (None, "de"), "target": (None, "en"), "format": (None, "")}
     one = client.post("/translate", files={"q": (None, TEXT), **parts})

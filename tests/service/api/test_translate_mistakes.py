@@ -9,14 +9,21 @@ from fastapi.testclient import TestClient
 from tests.service.api.toy_request import ENGLISH, SUPPORTED, TEXT
 
 MISTAKES: list[tuple[dict[str, object], str, str]] = [
-    ({}, "missing_parameter", "Invalid request: missing q parameter"),
-    ({"q": ""}, "missing_parameter", "Invalid request: missing q parameter"),
-    ({"q": []}, "missing_parameter", "Invalid request: missing q parameter"),
+    ({}, "missing_parameter", r"^Invalid request: missing text \(or q\)$"),
+    ({"q": ""}, "missing_parameter", r"^Invalid request: missing text \(or q\)$"),
+    ({"q": []}, "missing_parameter", r"^Invalid request: missing text \(or q\)$"),
     ({"q": "a"}, "missing_parameter", "Invalid request: missing target parameter"),
     ({"q": "a", "text": "b"}, "invalid_request", "two names for the same parameter"),
-    # LibreTranslate's exact words
-    ({"q": "a", "source": "zz", "target": "en"}, "unsupported_language", "^zz is not supported$"),
-    ({"q": "a", "source": "de", "target": "xx"}, "unsupported_language", "^xx is not supported$"),
+    (
+        {"q": "a", "source": "zz", "target": "en"},
+        "unsupported_language",
+        "^zz is not supported, only de, en, auto$",
+    ),
+    (
+        {"q": "a", "source": "de", "target": "xx"},
+        "unsupported_language",
+        "^xx is not supported, only de, en$",
+    ),
     (
         {"q": 5, **SUPPORTED},
         "invalid_request",
@@ -131,7 +138,7 @@ def test_the_maximum_number_of_texts_is_translated(client: TestClient) -> None:
         (b'{"q": "a", "alternatives": "x"}', "alternatives parameter is not a number"),
         (b'{"q": "a", "length_penalty": NaN}', "not valid JSON: NaN is not a number"),
         (b'{"q": ' + b"[" * 900 + b"]" * 900 + b"}", r"string, but is \[{57}\.\.\."),
-        (b"", "missing q parameter"),
+        (b"", r"missing text \(or q\)"),
     ],
 )
 def test_invalid_json_is_reported_with_the_place(
