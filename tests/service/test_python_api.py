@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+import attendant
 import service
 from service import (
     AttendantError,
@@ -260,9 +261,22 @@ def test_options_are_the_fields_of_translation_options() -> None:
 
 def test_the_package_exports_exactly_all() -> None:
     assert set(service.__all__) <= set(dir(service))
+    assert attendant.__all__ == service.__all__
+    assert set(attendant.__all__) <= set(dir(attendant))
+    assert all(getattr(attendant, name) is getattr(service, name) for name in service.__all__)
+    with pytest.raises(AttributeError, match="module 'attendant' has no attribute 'translate'"):
+        attendant.translate  # type: ignore[attr-defined]  # noqa: B018
     assert all(getattr(service, name) for name in service.__all__)
     with pytest.raises(AttributeError, match="module 'service' has no attribute 'Translater'"):
         service.Translater  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_the_command_line_imports_the_python_api_on_first_use_only() -> None:
+    code = "import sys, attendant.__main__; print('service' in sys.modules)"
+    assert run(code) == "False"
+    assert run("from attendant import Translator; print(Translator.__module__)") == (
+        "service.python_api"
+    )
 
 
 def test_importing_the_package_does_not_load_onnx_runtime() -> None:
