@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from service.text.evidence import LOOKED_AT, evidence, normalized
-from service.text.language_labels import fits, script_of
+from service.text.language_labels import code_of, fits, script_of
 from service.text.prose import prose
 from service.text.run import Format
 
@@ -24,6 +24,8 @@ class Detection:
     language: str
     confidence: int
     """In percent. It is calibrated: of texts with 80 percent, about 80 in 100 are in that language."""
+    unsupported: str | None = None
+    """The language that the text is in with at least 50 percent, if that is none of the loaded ones."""
 
 
 class Detector:
@@ -46,7 +48,8 @@ class Detector:
     ) -> list[Detection]:
         """Return all languages, likeliest first; without any evidence, all have 0 percent.
 
-        If a text is in a language that is not loaded, all have less than 50 percent, as a rule.
+        If a text is in a language that is not loaded, all have less than 50 percent, as a rule, and the first
+        says which language it is.
 
         Args:
             text: any text. Its markup is no evidence, and neither is what is preserved, such as code.
@@ -54,16 +57,21 @@ class Detector:
             ignored: names of elements whose text is preserved.
         """
         normal = normalized(prose(text, form, ignored, LOOKED_AT))
-        shares = dict.fromkeys(self.languages, 0.0)
+        shares, unsupported = dict.fromkeys(self.languages, 0.0), None
         if self._loaded and any(map(str.isalpha, normal)):
             script = script_of(normal)
             likely = self._evidence(normal, script)
             likely[self._loaded] += self._lead
             likely = np.exp(likely - likely.max())
-            for codes, share in zip(
-                self._by_label.values(), likely[self._loaded] / likely.sum(), strict=True
-            ):
+            likely /= likely.sum()
+            likeliest = int(likely.argmax())
+            if likely[likeliest] >= 0.5 and likeliest not in self._loaded:
+                unsupported = code_of(self._evidence.labels[likeliest])
+            for codes, share in zip(self._by_label.values(), likely[self._loaded], strict=True):
                 fitting = [code for code in codes if fits(code, normal, script)] or codes
                 shares.update(dict.fromkeys(fitting, float(share) / len(fitting)))
         ranked = sorted(shares.items(), key=lambda item: -item[1])
-        return [Detection(code, round(100 * share)) for code, share in ranked]
+        return [
+            Detection(code, round(100 * share), None if number else unsupported)
+            for number, (code, share) in enumerate(ranked)
+        ]

@@ -27,13 +27,18 @@ _LETTER = regex.compile(
 )
 
 
+def code_of(label: str) -> str:
+    """Return the code of a label's language in ISO 639."""
+    return _OF_WIKIPEDIA.get(label, label)
+
+
 def label_of(code: str, labels: Iterable[str]) -> str | None:
     """Return the label of a language, or None if there is none.
 
     >>> [label_of(code, ["als", "no", "pt", "sq"]) for code in ("nob_Latn", "pb", "als", "gsw", "de")]
     ['no', 'pt', 'sq', 'als', None]
     """
-    by_code = {_OF_WIKIPEDIA.get(label, label): label for label in labels}
+    by_code = {code_of(label): label for label in labels}
     code_of_label = lookup(code.replace("_", "-").partition("-")[0], by_code)
     return by_code[code_of_label] if code_of_label else None
 

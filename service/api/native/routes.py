@@ -87,7 +87,12 @@ async def translate(request: Request) -> Response:
     return Response(await _written(body, service.threads, translations), media_type=JSON)
 
 
-@router.post("/detect", openapi_extra=openapi_body(DetectRequest), responses=TRANSLATION_ERRORS)
+@router.post(
+    "/detect",
+    openapi_extra=openapi_body(DetectRequest),
+    responses=TRANSLATION_ERRORS,
+    response_model_exclude_none=True,
+)
 async def detect(
     request: Request, service: ServicesDependency, models: ModelsDependency
 ) -> list[DetectedLanguage]:
@@ -96,7 +101,7 @@ async def detect(
     timeout = seconds_left(request, service.settings.request_timeout_seconds)
     best, *others = await unless_client_leaves(request, models.detect(body.text, timeout))
     return [
-        DetectedLanguage(confidence=guess.confidence, language=guess.language)
+        DetectedLanguage.model_validate(guess)
         for guess in (best, *(guess for guess in others if guess.confidence >= MIN_CONFIDENCE))
     ]
 
@@ -182,9 +187,7 @@ def _response(body: TranslateRequest, translations: list[Translation]) -> Transl
     texts = [translation.text for translation in translations]
     alternatives = [list(translation.alternatives) for translation in translations]
     detected = [
-        DetectedLanguage(
-            confidence=translation.detected.confidence, language=translation.detected.language
-        )
+        DetectedLanguage.model_validate(translation.detected)
         for translation in translations
         if translation.detected is not None
     ]

@@ -134,8 +134,14 @@ class SentenceDetails(BaseModel):
 class DetectedLanguage(BaseModel):
     """The likely language of a text."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     confidence: Annotated[int, Field(ge=0, le=100, description="In percent.")]
     language: str
+    unsupported: Annotated[
+        str | None,
+        Field(description="The language that the text is rather in, and that no model has."),
+    ] = None
 
 
 class DetectRequest(BaseModel):

@@ -26,6 +26,31 @@ def test_all_likely_languages_are_returned(client: TestClient) -> None:
     assert guesses[0]["confidence"] >= guesses[1]["confidence"] >= 10
 
 
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("Bonjour, comment allez-vous aujourd'hui ?", "fr"),
+        ("Buongiorno a tutti, oggi è una bella giornata.", "it"),
+        ("¿Dónde está la estación de trenes?", "es"),
+        ("今日はとても良い天気ですね。", "ja"),
+    ],
+)
+def test_a_language_that_no_model_has_is_named(
+    client: TestClient, text: str, language: str
+) -> None:
+    [guess] = client.post("/detect", json={"q": text}).json()
+    assert guess["unsupported"] == language
+    assert guess["confidence"] < 50
+    answer = client.post("/translate", json={"q": text, "source": "auto", "target": "en"}).json()
+    assert answer["detectedLanguage"] == guess
+
+
+@pytest.mark.parametrize("text", ["Der alte Hund schläft.", "Ciao", "42", ""])
+def test_a_language_is_named_only_if_it_is_clear(client: TestClient, text: str) -> None:
+    answer = client.post("/translate", json={"q": [text], "source": "auto", "target": "en"}).json()
+    assert "unsupported" not in answer["detectedLanguage"][0]
+
+
 def test_a_text_without_letters_has_confidence_0(client: TestClient) -> None:
     none = [{"confidence": 0, "language": "en"}]  # as LibreTranslate answers
     assert client.post("/detect", json={"q": "42"}).json() == none
