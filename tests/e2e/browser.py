@@ -56,12 +56,18 @@ def serving_pages(prefix: str = "") -> Iterator[str]:
 
 
 @contextmanager
-def serving_scripted_page(script: str, translate: Callable[..., object]) -> Iterator[str]:
+def serving_scripted_page(
+    script: str, translate: Callable[..., object], max_alternatives: int = 7
+) -> Iterator[str]:
     """Serve the page with a fake translation; `script` runs once the page has started."""
     app = FastAPI()
     language = {"code": "de", "name": "German", "targets": ["en"]}
     other = {"code": "en", "name": "English", "targets": ["de"]}
-    settings = {"charLimit": 5000, "maxAlternatives": 7, "language": {"target": language}}
+    settings = {
+        "charLimit": 5000,
+        "maxAlternatives": max_alternatives,
+        "language": {"target": language},
+    }
     app.get("/languages")(lambda: [language, other])
     app.get("/frontend/settings")(lambda: settings)
     app.post("/translate")(translate)
