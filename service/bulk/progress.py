@@ -1,15 +1,18 @@
-"""A progress line on a terminal: what is done, the speed and, if the total is known, the time left."""
+"""A progress line: what is done, the speed and, if the total is known, the time left."""
 
 import sys
 import time
 from collections.abc import Callable
 
+from service.logs import print_line
+
 BAR_CELLS = 20
-SHOWN_SECONDS = 0.5
+SHOWN_SECONDS, LOGGED_SECONDS = 0.5, 10.0
+"""Intervals between two lines on a terminal, where one replaces the other, and elsewhere."""
 
 
 class Progress:
-    """A progress line on standard error, shown only if that is a terminal."""
+    """A progress line on standard error; if that is no terminal, a plain line now and then."""
 
     def __init__(
         self,
@@ -17,14 +20,25 @@ class Progress:
         clock: Callable[[], float] = time.monotonic,
         is_shown: bool = True,
     ) -> None:
-        """Start at zero of `total` input bytes, if that is known; show nothing unless `is_shown`."""
+        """Show that nothing is done yet of `total` input bytes, if that is known.
+
+        Nothing is ever shown unless `is_shown`, and nothing but on a terminal if the total is unknown.
+        """
         self.total, self.clock = total, clock
         self.done = self.lines = self.sentences = 0
-        self.is_shown = is_shown and sys.stderr is not None and sys.stderr.isatty()
+        self._is_terminal = sys.stderr is not None and sys.stderr.isatty()
+        self.is_shown = is_shown and sys.stderr is not None
+        self.is_shown &= self._is_terminal or total is not None
         self._started = self._shown_at = clock()
         self._first: tuple[float, int] | None = (
             None  # time and bytes; an earlier run may have done much
         )
+        if self.is_shown and self._is_terminal and total is not None:
+            self._show()
+
+    def begin(self) -> None:
+        """Measure the speed from now on."""
+        self._started = self.clock()
 
     def add(self, lines: int, sentences: int, done: int = 0) -> None:
         """Add translated lines and sentences; `done` is the number of input bytes done so far."""
@@ -32,12 +46,14 @@ class Progress:
         self._first = self._first or (self.clock(), done)
         self.lines += lines
         self.sentences += sentences
-        if self.is_shown and self.clock() >= self._shown_at + SHOWN_SECONDS:
+        interval = SHOWN_SECONDS if self._is_terminal else LOGGED_SECONDS
+        if self.is_shown and self.clock() >= self._shown_at + interval:
             self._show()
 
     def close(self) -> None:
-        """Show the final state, and end the line."""
-        if self.is_shown and (self.lines or self.sentences):
+        """On a terminal, show the final state, and end the line."""
+        has_line = self.lines or self.sentences or self.total is not None
+        if self.is_shown and self._is_terminal and has_line:
             self._show("\n")
 
     def line(self) -> str:
@@ -59,7 +75,10 @@ class Progress:
 
     def _show(self, end: str = "") -> None:
         self._shown_at = self.clock()
-        print(f"\r{self.line()}\x1b[K", end=end, file=sys.stderr, flush=True)
+        if self._is_terminal:
+            print(f"\r{self.line()}\x1b[K", end=end, file=sys.stderr, flush=True)
+        else:
+            print_line(self.line())
 
 
 def _duration(seconds: float) -> str:

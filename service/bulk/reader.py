@@ -10,8 +10,9 @@ from service.bulk.errors import BulkError
 
 MAX_LINE_BYTES = 1 << 20
 """Maximum length of a line; without it, a small compressed file could fill the memory."""
-WINDOW_LINES, WINDOW_BYTES = 1024, 4 << 20
-"""Maximum number of lines of a window, and the size at which it ends."""
+FIRST_LINES, WINDOW_LINES, WINDOW_BYTES = 64, 1024, 4 << 20
+"""Maximum number of lines of the first window, which the following ones double, and of any window, and the size
+at which it ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,22 +30,22 @@ class Window:
 
 
 def windows(path: Path, file: int = 0, skip: int = 0) -> Iterator[Window]:
-    """Yield the lines of a file after the first `skip` in windows.
+    """Yield the lines of a file after the first `skip` in windows, the first of which are done soon.
 
     Raises:
         BulkError: a line is too long or not UTF-8, or the file is damaged or has fewer than `skip` lines.
         OSError: the file cannot be read.
     """
     with opened(path) as (file_of_lines, raw):
-        number, lines, size = 0, list[str](), 0
+        number, lines, size, most = 0, list[str](), 0, min(FIRST_LINES, WINDOW_LINES)
         for number, line in enumerate(lines_of(path, file_of_lines), 1):
             if number <= skip:
                 continue
             lines.append(_decoded(path, number, line))
             size += len(line)
-            if len(lines) == WINDOW_LINES or size >= WINDOW_BYTES:
+            if len(lines) == most or size >= WINDOW_BYTES:
                 yield Window(file, number - len(lines) + 1, lines, raw.tell())
-                lines, size = [], 0
+                lines, size, most = [], 0, min(2 * most, WINDOW_LINES)
         if number < skip:
             raise BulkError(f"{path} has {number} lines, but {skip} were translated already")
         if lines:

@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -66,11 +66,14 @@ def run(job: Job, load: Callable[[], tuple[Translate, dict[str, Any]]]) -> int:
             f"{job.part} exists already, but {job.state.name} is missing, so the run cannot be resumed: "
             "delete it, or name another output"
         )
-    translate, options = load()
-    header = {"input": fingerprint(files), **asdict(job.wanted), **options}
-    with closing(Journal(job.state, header)) as journal:
+    with ExitStack() as stack:
+        progress = stack.enter_context(closing(Progress(sum(file.size for file in files))))
+        translate, options = load()
+        header = {"input": fingerprint(files), **asdict(job.wanted), **options}
+        journal = stack.enter_context(closing(Journal(job.state, header)))
         _check_part(files, journal)
-        _translate(files, journal, translate)
+        progress.begin()
+        _translate(files, journal, translate, progress)
         if os.path.lexists(job.out):
             raise BulkError(f"{job.out} was created during the run; the translation is {job.part}")
         job.part.rename(job.out)
@@ -101,12 +104,13 @@ def _check_part(files: list[File], journal: Journal) -> None:
             )
 
 
-def _translate(files: list[File], journal: Journal, translate: Translate) -> None:
+def _translate(
+    files: list[File], journal: Journal, translate: Translate, progress: Progress
+) -> None:
     layouts = [file.layout for file in files]
     bytes_before = [sum(file.size for file in files[:index]) for index in range(len(files))]
-    progress = Progress(sum(file.size for file in files))
     work = translated(_windows(files, journal.place), layouts, translate)
-    with closing(progress), closing(work), closing(_Output(files, journal)) as output:
+    with closing(work), closing(_Output(files, journal)) as output:
         for result in work:
             output.write(result)
             _report(files[result.window.file].source, result.problems)

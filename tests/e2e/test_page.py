@@ -57,6 +57,7 @@ OPEN_ALTERNATIVES = """
     const part = document.getElementById("alternatives-part"), area = document.getElementById("text");
     document.getElementById("target").value = "en";
     new MutationObserver(() => {
+      if (part.hidden) return;
       part.open = true;
       setTimeout(() => { for (const one of part.querySelectorAll("details")) one.open = true; }, 100);
     }).observe(document.getElementById("output"), {childList: true});

@@ -50,21 +50,44 @@ def test_the_line_is_updated_on_a_terminal(
     now, terminal = 0.0, Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     progress = Progress(100, clock=lambda: now)
-    now = 0.25
+    start = "\r[                    ]   0%  0 sentences, 0.0 sentences/s\x1b[K"
+    assert terminal.getvalue() == start, "before the model is loaded"
+    now = 5.0
+    progress.begin()
+    now = 5.25
     progress.add(1, 1, 10)
-    assert terminal.getvalue() == ""
-    now = 1.0
+    now = 6.0
     progress.add(1, 1, 50)
-    first = "\r[##########          ]  50%  2 lines, 2.0 sentences/s, 0:00:01 left\x1b[K"
+    first = f"{start}\r[##                  ]  10%  1 lines, 4.0 sentences/s\x1b[K"
+    first += "\r[##########          ]  50%  2 lines, 2.0 sentences/s, 0:00:01 left\x1b[K"
     assert terminal.getvalue() == first
-    now = 2.0
+    now = 6.25
+    progress.add(0, 0, 50)
+    assert terminal.getvalue() == first, "not for every window"
+    now = 7.0
     progress.add(2, 6, 100)
     progress.close()
     shown = "\r[####################] 100%  4 lines, 4.0 sentences/s, 0:00:00 left\x1b[K"
     assert terminal.getvalue() == f"{first}{shown}{shown}\n"
 
 
-def test_nothing_is_written_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_terminal_there_is_a_plain_line_now_and_then(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    now = 0.0
+    of_a_file, of_a_stream = Progress(100, clock=lambda: now), Progress(clock=lambda: now)
+    for now in (9.0, 11.0, 20.0, 22.0):
+        of_a_file.add(10, 11, 2 * int(now))
+        of_a_stream.add(10, 11)
+    of_a_file.close()
+    assert capsys.readouterr() == (
+        "",
+        "[####                ]  22%  20 lines, 2.0 sentences/s, 0:00:39 left\n"
+        "[########            ]  44%  40 lines, 2.0 sentences/s, 0:00:28 left\n",
+    )
+
+
+def test_a_short_run_writes_nothing_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     progress = Progress(10)
     progress.add(1, 1, 10)
     progress.close()

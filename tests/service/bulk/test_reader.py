@@ -84,3 +84,11 @@ def test_a_file_that_has_become_shorter_is_reported(tmp_path: Path) -> None:
 def test_compressed_output_can_be_read_by_other_tools(tmp_path: Path) -> None:
     path = written(tmp_path, ".gz", b"one\n", b"two\n")
     assert gzip.decompress(path.read_bytes()) == b"one\ntwo\n"
+
+
+def test_the_first_windows_are_small_so_that_progress_is_seen_soon(tmp_path: Path) -> None:
+    path = written(tmp_path, "", b"x\n" * 4000)
+    assert [len(window.lines) for window in windows(path)] == [
+        *(64, 128, 256, 512, 1024, 1024),
+        992,
+    ]
