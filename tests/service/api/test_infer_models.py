@@ -24,9 +24,9 @@ def test_the_model_that_is_named_translates(tmp_path: Path) -> None:
     with started(settings) as client:
         refused = client.post("/v2/models/other/infer", json=asked())
         assert (refused.status_code, refused.json()["error"]) == (
-                400,
-                "en is not supported, only de, fr",
-            )
+            400,
+            "en is not supported, only de, fr",
+        )
         french = asked(parameters={"source": "de"})  # the only target that this model has
         for name, parameters in (("tiny", GERMAN), ("other", french["parameters"])):
             answer = client.post(f"/v2/models/{name}/infer", json=asked(parameters=parameters))
