@@ -5,6 +5,6 @@ Imports neither `service` nor `export`. Its only product is a folder with a fini
 
 import os
 
-# PyTorch's threads wait for one another hundreds of times a step. If they spin meanwhile, and other programs use the
-# cores, they keep the one that they wait for from running. The library reads this when it is loaded, with torch.
+# PyTorch's threads wait for one another hundreds of times a step. If they spin meanwhile, and other programs
+# use the cores, they keep the one that they wait for from running. This is read when torch is loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
