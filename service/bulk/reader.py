@@ -11,8 +11,8 @@ from service.bulk.errors import BulkError
 MAX_LINE_BYTES = 1 << 20
 """Maximum length of a line; without it, a small compressed file could fill the memory."""
 FIRST_LINES, WINDOW_LINES, WINDOW_BYTES = 64, 1024, 4 << 20
-"""Maximum number of lines of the first window, from which it doubles, and of any window, and the size in bytes
-at which one ends."""
+"""Maximum number of lines of the first window, which doubles from one to the next, and of any window, and the
+size in bytes at which one ends."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -429,7 +429,12 @@ def dropping(name: str, content: str) -> str:
     ],
 )
 def test_a_file_that_is_refused_changes_nothing(name: str, content: str, error: str) -> None:
-    script = f"setTimeout(() => {{ {dropping(name, content)} }}, 1000);"
+    script = f"""
+        const waiting = setInterval(() => {{
+          if (!document.getElementById("output").textContent) return;
+          clearInterval(waiting);
+          {dropping(name, content)}
+        }}, 50);"""
     with serving_scripted_page(script, lambda: {"translatedText": "Hello"}) as url:
         shown, _ = visit(f"{url}/#text=Hallo")
     assert re.search(r'<div id="output"[^>]*>Hello</div>', shown)
