@@ -7,6 +7,7 @@ AttendantError
 ├── InvalidRequestError          the caller must change the request
 │   ├── MissingParameterError
 │   ├── UnsupportedLanguageError
+│   ├── NotTranslatedError       no translation of a text was found, and the answer cannot say so
 │   └── LimitExceededError       a value exceeds the operator's limit
 │       └── TextTooLongError     concerns one text; others of a list can be translated
 │           └── TextTooDeepError
@@ -115,6 +116,12 @@ class UnsupportedLanguageError(InvalidRequestError):
         """The full message is `message` and the supported codes, if there are any and not too many."""
         is_listed = 0 < len(supported) <= MOST_LISTED
         super().__init__(f"{message}, only {', '.join(supported)}" if is_listed else message)
+
+
+class NotTranslatedError(InvalidRequestError):
+    """No translation of a text was found, and the answer could only repeat the text, as if it were one."""
+
+    code = "not_translated"
 
 
 class LimitExceededError(InvalidRequestError):

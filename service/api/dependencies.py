@@ -16,7 +16,7 @@ from starlette.responses import Response
 from service.api import client_state
 from service.api.access import Gate
 from service.api.client_state import ClientState
-from service.errors import ClientLeftError, NotReadyError
+from service.errors import ClientLeftError, NotReadyError, NotTranslatedError
 from service.metrics import Metrics
 from service.models.model_set import ModelSet
 from service.models.model_store import ModelStore
@@ -87,12 +87,14 @@ def all_translated(translations: list[Translation]) -> list[Translation]:
     """Return the same translations, for answers that cannot report a text that was not translated.
 
     Raises:
-        TextTooLongError: a text was not translated.
+        TextTooLongError: a text cannot be translated.
+        NotTranslatedError: no translation of a text was found.
     """
     for number, translation in enumerate(translations):
-        if error := translation.error:
-            reason = translation.problem.removeprefix(PREFIX)
-            raise type(error)(f"{PREFIX}text {number}: {reason}")
+        if translation.error or translation.is_copied:
+            kind = type(translation.error) if translation.error else NotTranslatedError
+            reason = translation.first_problem.removeprefix(PREFIX)
+            raise kind(f"{PREFIX}text {number}: {reason}")
     return translations
 
 

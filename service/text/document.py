@@ -41,10 +41,12 @@ class Document:
 
     def assemble(self, translations: Sequence[Run]) -> str:
         """Return the text with a translation in place of every sentence."""
-        remaining = iter(translations)
-        return "".join(
-            part if isinstance(part, str) else next(remaining).written() for part in self.parts
-        )
+        return self.filled([translation.written() for translation in translations])
+
+    def filled(self, written: Sequence[str]) -> str:
+        """Do the same with translations as they are written in the text's format."""
+        remaining = iter(written)
+        return "".join(part if isinstance(part, str) else next(remaining) for part in self.parts)
 
 
 def take_apart(

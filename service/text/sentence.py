@@ -1,6 +1,6 @@
 """A sentence, prepared for a model, and the restoration of its translation."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from service.text import stand_ins
-from service.text.markup.nesting import outermost
+from service.text.markup.nesting import belongs, outermost
 from service.text.markup.projection import project, tree
 from service.text.pipeline import Pipeline
-from service.text.run import Run, Tag
+from service.text.run import Run, Tag, replaced
 from service.text.stand_ins import StandIn
 from service.text.words import Alignment, Span, without_empty_words
 
@@ -109,6 +109,32 @@ class Sentence:
             return None
         sentence = sentence.beginning(self._begins_with)
         return sentence if sentence.prefix == self._begins_with else None
+
+    def in_clauses(self) -> "list[Sentence]":
+        """Return the clauses of a long sentence, each prepared as a sentence; none if it cannot be cut."""
+        runs = list(self._clauses())
+        clauses = [clause for run in runs if (clause := self._prepared(run))]
+        if len(runs) < 2 or len(clauses) < len(runs):
+            return []
+        return [clauses[0].beginning(self._begins_with), *clauses[1:]]
+
+    def _clauses(self) -> Iterator[Run]:
+        """Yield the clauses of the source; those between which an element begins or ends are one."""
+        source, (before, behind) = self.source, self.around
+        tags = source.tags[len(before) : len(source.tags) - len(behind)]
+        wholes = [(one.begin, one.end, "_" * (one.end - one.begin)) for one in source.protected]
+        text = replaced(source.text, wholes)
+        begin: int | None = None
+        end = first = last = 0
+        for clause in self.pipeline.clauses.cut(text):
+            start = text.index(clause, end)
+            begin, end = start if begin is None else begin, start + len(clause)
+            while last < len(tags) and belongs(tags[last], start, end, end == len(text)):
+                last += 1
+            if end == len(text) or not sum(tag.depth for tag in tags[first:last]):
+                moved = [replace(tag, at=max(tag.at, begin)) for tag in tags[first:last]]
+                yield source.part(begin, end, moved)
+                begin, first = None, last
 
     def _prepared(
         self, source: Run, for_pieces: bool = False, avoid: str = ""

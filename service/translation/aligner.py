@@ -16,22 +16,17 @@ from service.engine.stalls import StallDetector
 from service.engine.turns import Turns
 from service.engine.types import Floats
 from service.models.bundle import MAX_LENGTH, SpecialTokens
-from service.text.run import Run
 from service.text.sentence import Sentence
 from service.text.tokenizer import Tokenizers
 from service.text.words import Alignment, align_words, word_spans
 from service.threads import Threads
 from service.translation.backlog import Backlog, Promise
+from service.translation.decoded import MAX_WORD_PAIRS, Part
 from service.translation.offload import Check, run_in_thread, timed
-from service.translation.types import TranslatedSentence
+from service.translation.types import WordAlignment
 
 logger = logging.getLogger(__name__)
 
-MAX_WORD_PAIRS = 1_000_000
-"""Limit for the words of a sentence times those of its translation, and for the sum of these in an answer.
-
-512 x 1,024 tokens are half as many, but in scripts without spaces, a token may be several words.
-"""
 MAX_WEIGHT = 1.1
 """Attention weights sum to 1, except for rounding."""
 TURN_SECONDS = 0.02
@@ -92,19 +87,19 @@ class Aligner:
 
     async def align(
         self,
-        translated: Sequence[TranslatedSentence],
+        parts: Sequence[Part],
         around: Around,
         wanted: bool,
         deadline: float,
         promise: Promise,
-    ) -> list[TranslatedSentence]:
-        """Return the sentences with their tags in their places, and with alignments if these are wanted.
+    ) -> list[Part]:
+        """Return the parts with their tags in their places, and with alignments if these are wanted.
 
-        Only a sentence's best translation keeps its alignment, which may take a megabyte, and only if it is
-        no guess, and those before it have not reached `MAX_WORD_PAIRS`.
+        Only a part's best translation keeps its alignment, which may take a megabyte, and only if it is no
+        guess, and those before it have not reached `MAX_WORD_PAIRS`.
 
         Args:
-            translated: sentences and their translations.
+            parts: sentences or clauses, and their translations.
             around: the ids around them.
             wanted: whether alignments are wanted.
             deadline: by the clock.
@@ -114,10 +109,10 @@ class Aligner:
             DeadlineExceededError: the deadline passed before the last sentence was aligned.
         """
         pairs = [
-            _Pair(index, rank, sentence.sentence, target)
-            for index, sentence in enumerate(translated)
-            for rank, target in enumerate(sentence.targets)
-            if sentence.sentence.tags or (wanted and rank == 0)
+            _Pair(index, rank, part.sentence, text)
+            for index, part in enumerate(parts)
+            for rank, text in enumerate(part.texts)
+            if part.sentence.tags or (wanted and rank == 0)
         ]
         promise.left = sum(cost_of(pair.source.text, pair.target) for pair in pairs)
         done: list[_Aligned] = []
@@ -130,14 +125,15 @@ class Aligner:
             room -= sum(one.weights.size for _, one in newly_aligned if one is not None)
             promise.left -= cost
             self.backlog.measured(cost, seconds)
-        aligned = list(translated)
-        for pair, (restored, alignment) in zip(pairs, done, strict=True):
-            sentence = aligned[pair.index]
-            if restored is not None:
-                sentence = replace(sentence, restored=(*sentence.restored, restored))
+        aligned = list(parts)
+        for pair, (written, alignment) in zip(pairs, done, strict=True):
+            part = aligned[pair.index]
+            if written is not None:
+                before = part.written[: pair.rank]
+                part = replace(part, written=(*before, written, *part.written[pair.rank + 1 :]))
             if alignment is not None:
-                sentence = replace(sentence, alignment=alignment)
-            aligned[pair.index] = sentence
+                part = replace(part, alignment=alignment)
+            aligned[pair.index] = part
         return aligned
 
     def measure(self, source: Sentence, target: str, around: Around) -> None:
@@ -166,11 +162,12 @@ class Aligner:
             check()
             source, target = pair.source, pair.target
             alignment = self.alignment(source, target, around)
-            restored = source.translated(target, alignment) if source.tags else None
+            written = source.translated(target, alignment).written() if source.tags else None
             size = int(alignment.weights.size)
             is_kept = pair.rank == 0 and not alignment.is_guess and size <= room
             room -= size if is_kept else 0
-            aligned.append((restored, alignment if is_kept else None))
+            shown = WordAlignment(*source.shown(alignment)) if is_kept else None
+            aligned.append((written, shown))
             cost += cost_of(source.text, target)
             if time.perf_counter() - started >= TURN_SECONDS:
                 break
@@ -268,7 +265,7 @@ class _Pair:
     target: str
 
 
-_Aligned = tuple[Run | None, Alignment | None]
+_Aligned = tuple[str | None, WordAlignment | None]
 """A translation with its tags in their places, if there are any, and its alignment, if it is kept."""
 
 

@@ -13,11 +13,8 @@ from functools import partial
 from service.engine.types import FinishReason
 from service.errors import AttendantError
 from service.models.bundle import Direction
-from service.text.run import Run
-from service.text.sentence import Sentence
 from service.translation.cache import SentenceCache
 from service.translation.effort import effort_of
-from service.translation.offload import Check
 from service.translation.options import TranslationOptions
 from service.translation.preparation import Preparation
 from service.translation.searcher import Searcher
@@ -56,11 +53,12 @@ class MatchedSentences:
         target = " ".join([sentence.target for sentence in self.second] or pivot_texts)
         problem = next((sentence.problem for sentence in sentences if sentence.problem), "")
         return PivotedSentence(
-            Sentence(source, stages=(Run(source),), problem=problem),
+            source,
             targets=(target,),
             scores=(sum(sentence.score for sentence in sentences),),
             finish_reason=FinishReason.LENGTH if is_cut else FinishReason.END,
             recovery=next((sentence.recovery for sentence in sentences if sentence.recovery), None),
+            problem=problem,
             pivot=language,
             pivot_text=" ".join(pivot_texts),
         )
@@ -119,18 +117,10 @@ class Lookahead:
         report: Callable[[SentenceResult, MatchedSentences], None],
     ) -> None:
         halves = [result.translated for result in results]
-        effort = effort_of([half.targets[0] for half in halves])
+        texts = [half.written[0] for half in halves]
+        effort = effort_of(texts)
         deadline, translator = self._deadline, self._translator
-
-        def write(check: Check) -> list[str]:
-            written = []
-            for half in halves:
-                check()
-                written.append(half.sentence.translated(half.targets[0], None).written())
-            return written
-
         with suppress(AttendantError):  # the translation of the whole text reports the error
-            texts = await translator.run(effort, deadline, write)
             documents, tasks = await translator.prepared(
                 request, texts, effort, deadline, is_further=True
             )

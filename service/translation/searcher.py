@@ -67,7 +67,7 @@ class Searcher:
         seconds_after: float = 0.0,
         is_further: bool = False,
     ) -> AsyncGenerator[dict[int, Found], None]:
-        """Search for all sentences; runaway searches are repeated with n-gram blocking.
+        """Search for all sentences, once for equal ones; runaway searches are repeated with n-gram blocking.
 
         All sentences of a first search enter the engine's queue at once, those of a further search in turns.
 
@@ -84,6 +84,23 @@ class Searcher:
         Raises:
             RefusedError, AbandonedError, EngineError: see `service.errors`.
         """
+        places: dict[Work, list[int]] = {}
+        for index, item in enumerate(work):
+            places.setdefault(item, []).append(index)
+        distinct = list(places)
+        search = self._search(distinct, deadline, seconds_after, is_further)
+        async with aclosing(search):
+            async for found in search:
+                yield {
+                    index: result
+                    for number, result in found.items()
+                    for index in places[distinct[number]]
+                }
+
+    async def _search(
+        self, work: Sequence[Work], deadline: float, seconds_after: float, is_further: bool
+    ) -> AsyncGenerator[dict[int, Found], None]:
+        """Do the same for sentences that differ from one another."""
         suspect: dict[int, list[Hypothesis]] = {}
         arriving = (
             self._in_turns(work, deadline)

@@ -4,12 +4,14 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mappi
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
+from operator import itemgetter
 from typing import Protocol, TypeVar
 
 from service.engine.types import FinishReason, Work
 from service.errors import TextTooLongError
 from service.text.sentence import Sentence
 from service.text.tokenizer import Tokenizers
+from service.translation.decoded import Decoded, Part, ranked
 from service.translation.offload import Check
 from service.translation.pieces import PiecewiseSentence
 from service.translation.preparation import Preparation, Task
@@ -17,7 +19,6 @@ from service.translation.searcher import Found, Searcher
 from service.translation.types import TOO_LONG, Recovery, TranslatedSentence
 from service.translation.unknown_words import UnknownWords
 
-Kind = TypeVar("Kind")
 Result = TypeVar("Result")
 Attempt = TypeVar("Attempt", Task, PiecewiseSentence)
 MAX_PIECES = 2_000
@@ -26,6 +27,8 @@ RETRY_EFFORT = 20
 """CPU time of preparing another attempt and reading its result, in that of preparing the first one."""
 Translated = dict[int, TranslatedSentence]
 """Sentences by their index among those of a request."""
+Parts = dict[tuple[int, int], Part]
+"""The parts of sentences, by the index of the sentence and that of the part in it."""
 
 
 class OffLoop(Protocol):
@@ -61,6 +64,7 @@ class SentenceTranslator:
         self._unknown_words, self._request = unknown_words, request
         self._deadline, self._off_loop = deadline, off_loop
         self._length = 1
+        self._known: dict[Work, Found] = {}  # of sentences in which something was lost
 
     async def translate(
         self,
@@ -68,11 +72,12 @@ class SentenceTranslator:
         seconds_after: float = 0.0,
         on_translated: Callable[[Translated], None] = lambda _: None,
         is_further: bool = False,
-    ) -> Translated:
+    ) -> dict[int, Decoded]:
         """Translate all sentences.
 
-        Those in which something was lost are translated again, with everything protected that can be. If
-        something is lost again, they are translated in pieces around the protected parts.
+        Where something was lost, the sentence is translated again, or only that clause of it, with everything
+        protected that can be. If something is lost again, it is translated in pieces around the protected
+        parts.
 
         Args:
             tasks: the sentences.
@@ -87,23 +92,70 @@ class SentenceTranslator:
             RefusedError, AbandonedError, EngineError: see `service.errors`.
         """
         self._length = _length(task.sentence for task in tasks)
-        translated: Translated = {}
-        lost: Translated = {}
+        decoded: dict[int, Decoded] = {}
+        lost: dict[int, Part] = {}
+
+        def decode(found: Mapping[int, list[Found]], check: Check) -> dict[int, Decoded]:
+            done = {}
+            for index, results in found.items():
+                check()
+                part = self._decoded(tasks[index], results)
+                if part.is_copied:
+                    lost[index] = part
+                    self._known |= zip(tasks[index].work, results, strict=True)
+                else:
+                    done[index] = Decoded.of(tasks[index].sentence, [part])
+            return done
+
+        def report(done: dict[int, Decoded]) -> None:
+            decoded.update(done)
+            on_translated({index: one.finished() for index, one in done.items()})
+
         async with aclosing(self._search(tasks, seconds_after, is_further)) as search:
             async for found in search:
-                decode = partial(self._all_decoded, tasks, found)
                 share = _length(tasks[index].sentence for index in found) / self._length
-                decoded = await self._off_loop(decode, share)
-                lost |= _copied(decoded)
-                done = {index: sentence for index, sentence in decoded.items() if index not in lost}
-                translated |= done
-                on_translated(done)
+                report(await self._off_loop(partial(decode, found), share))
         if lost:
-            recovered = await self._with_protection(lost)
-            recovered |= await self._in_pieces(_copied(recovered))
-            translated |= recovered
-            on_translated(recovered)
-        return translated
+            report(await self._recovered(tasks, lost))
+        return decoded
+
+    async def _recovered(
+        self, tasks: Sequence[Task], lost: Mapping[int, Part]
+    ) -> dict[int, Decoded]:
+        """Translate sentences again in which something was lost, clause by clause if they were cut.
+
+        What cannot be translated remains copied.
+        """
+        share = RETRY_EFFORT * _length(part.sentence for part in lost.values()) / self._length
+
+        def cut(check: Check) -> tuple[Parts, Parts]:
+            """Return the sentences that are one part, and the clauses of the others."""
+            wholes: Parts = {}
+            clauses: Parts = {}
+            for index, part in lost.items():
+                check()
+                found = part.sentence.in_clauses() if len(tasks[index].work) > 1 else []
+                clauses |= {(index, at): Part.copied(clause) for at, clause in enumerate(found)}
+                if not found:
+                    wholes[index, 0] = part
+            return wholes, clauses
+
+        wholes, clauses = await self._off_loop(cut, share)
+        parts = wholes | await self._one_by_one(clauses)
+        parts |= await self._with_protection(_copied(parts))
+        parts |= await self._in_pieces(_copied(parts))
+
+        def restore(check: Check) -> dict[int, Decoded]:
+            groups: dict[int, list[Part]] = {index: [] for index in lost}
+            for (index, _), part in sorted(parts.items(), key=itemgetter(0)):
+                groups[index].append(part)
+            recovered = {}
+            for index, group in groups.items():
+                check()
+                recovered[index] = Decoded.of(tasks[index].sentence, group)
+            return recovered
+
+        return await self._off_loop(restore, share)
 
     async def _search(
         self, attempts: Sequence[Attempt], seconds_after: float = 0.0, is_further: bool = False
@@ -128,31 +180,27 @@ class SentenceTranslator:
         self, work: Sequence[Work], seconds_after: float, is_further: bool
     ) -> AsyncGenerator[Mapping[int, Found], None]:
         """Yield the results of searches by index, with the sources of unknown tokens."""
-        search = self._searcher.search(work, self._deadline, seconds_after, is_further)
+        known = {index: self._known[one] for index, one in enumerate(work) if one in self._known}
+        if known:
+            yield known
+        missing = [index for index in range(len(work)) if index not in known]
+        new = [work[index] for index in missing]
+        search = self._searcher.search(new, self._deadline, seconds_after, is_further)
         async with aclosing(search):
             async for found in search:
-                yield await self._unknown_words.looked_up(work, found, self._deadline)
+                looked_up = await self._unknown_words.looked_up(new, found, self._deadline)
+                yield {missing[position]: result for position, result in looked_up.items()}
 
-    def _all_decoded(
-        self, tasks: Sequence[Task], found: Mapping[int, list[Found]], check: Check
-    ) -> Translated:
-        """Return the translations of the tasks in `found`, by index."""
-        translated = {}
-        for index, clauses in found.items():
-            check()
-            translated[index] = self._decoded(tasks[index], clauses)
-        return translated
-
-    def _decoded(self, task: Task, found: list[Found]) -> TranslatedSentence:
+    def _decoded(self, task: Task, found: list[Found]) -> Part:
         """Return a sentence with its translations, except those that are empty or lost something.
 
         Its n-th best translation consists of the n-th best ones of its clauses. If all are excluded, the
         source is copied.
         """
         sentence, accepted, rejected = task.sentence, [], ""
-        texts = self._texts(task.clauses, found)
-        for rank in range(max(map(len, texts))):
-            translated_clauses = [ranked(clause, rank) for clause in texts]
+        of_clauses = self._texts(task.clauses, found)
+        for rank in range(max(map(len, of_clauses))):
+            translated_clauses = [ranked(texts, rank) for texts in of_clauses]
             text = ""
             if all(translated_clauses):
                 text = sentence.pipeline.clauses.join(task.clauses, translated_clauses)
@@ -162,15 +210,13 @@ class SentenceTranslator:
             rejected = rejected or text
         if not accepted:
             score = sum(clause.hypotheses[0].score for clause in found)
-            return TranslatedSentence(
-                sentence, (sentence.text,), (score,), recovery="copied", rejected=rejected
-            )
-        targets, scores = zip(*accepted, strict=True)
+            return Part.copied(sentence, score, rejected)
+        texts, scores = zip(*accepted, strict=True)
         is_cut = any(result.hypotheses[0].finish_reason is FinishReason.LENGTH for result in found)
         finish_reason = FinishReason.LENGTH if is_cut else FinishReason.END
         is_repeated = any(result.is_repeated for result in found)
         recovery: Recovery | None = "repetition" if is_repeated else None
-        return TranslatedSentence(sentence, targets, scores, finish_reason, recovery)
+        return Part(sentence, texts, scores, finish_reason, recovery)
 
     def _texts(self, sources: Sequence[str], found: Sequence[Found]) -> list[list[str]]:
         """Return the texts of each source's hypotheses."""
@@ -181,73 +227,78 @@ class SentenceTranslator:
             for source, result in zip(sources, found, strict=True)
         ]
 
-    async def _with_protection(self, lost: Translated) -> Translated:
+    async def _one_by_one(self, clauses: Parts) -> Parts:
+        """Translate clauses like sentences; see `_again`."""
+
+        def prepare(part: Part) -> Task:
+            return self._request.task(part.sentence)
+
+        def read(_: Part, task: Task, found: list[Found]) -> Part:
+            return self._decoded(task, found)
+
+        return await self._again(clauses, prepare, read)
+
+    async def _with_protection(self, lost: Parts) -> Parts:
         """Translate sentences again, with more protected parts; see `_again`."""
         request = self._request
 
-        def prepare(sentence: TranslatedSentence) -> Task | None:
-            protected = sentence.sentence.with_more_protected(sentence.rejected)
+        def prepare(part: Part) -> Task | None:
+            protected = part.sentence.with_more_protected(part.rejected)
             return request.task(protected) if protected else None
 
-        def read(
-            _: TranslatedSentence, task: Task, found: list[Found]
-        ) -> TranslatedSentence | None:
-            translated = self._decoded(task, found)
-            if translated.recovery == "copied":
-                return None
-            return replace(translated, recovery="protected")
+        def read(part: Part, task: Task, found: list[Found]) -> Part:
+            again = self._decoded(task, found)
+            return part if again.is_copied else replace(again, recovery="protected")
 
         return await self._again(lost, prepare, read)
 
-    async def _in_pieces(self, lost: Translated) -> Translated:
+    async def _in_pieces(self, lost: Parts) -> Parts:
         """Translate sentences in pieces around their protected parts, up to MAX_PIECES; see `_again`."""
         remaining = MAX_PIECES
 
-        def prepare(sentence: TranslatedSentence) -> PiecewiseSentence | None:
+        def prepare(part: Part) -> PiecewiseSentence | None:
             nonlocal remaining
-            split_sentence = sentence.sentence.in_pieces(sentence.rejected)
+            split_sentence = part.sentence.in_pieces(part.rejected)
             if split_sentence is None or len(split_sentence.stand_ins) >= remaining:
                 return None
             pieces = PiecewiseSentence.of(split_sentence, self._request)
             remaining -= len(pieces.work)
             return pieces
 
-        def read(
-            sentence: TranslatedSentence, pieces: PiecewiseSentence, found: list[Found]
-        ) -> TranslatedSentence:
-            target, left = pieces.joined([texts[0] for texts in self._texts(pieces.cores, found)])
+        def read(part: Part, pieces: PiecewiseSentence, found: list[Found]) -> Part:
+            text, left = pieces.joined([texts[0] for texts in self._texts(pieces.cores, found)])
             whole = replace(pieces.sentence, problem=pieces.sentence.problem or left)
-            return replace(sentence, sentence=whole, targets=(target,), recovery="pieces")
+            return replace(part, sentence=whole, texts=(text,), recovery="pieces")
 
         return await self._again(lost, prepare, read)
 
     async def _again(
         self,
-        lost: Translated,
-        prepare: Callable[[TranslatedSentence], Attempt | None],
-        read: Callable[[TranslatedSentence, Attempt, list[Found]], TranslatedSentence | None],
-    ) -> Translated:
-        """Translate sentences again, and return all: those for which this fails remain copied, and say why.
+        lost: Parts,
+        prepare: Callable[[Part], Attempt | None],
+        read: Callable[[Part, Attempt, list[Found]], Part],
+    ) -> Parts:
+        """Translate parts again, and return all: those for which this fails remain copied, and say why.
 
-        `prepare` returns the searches for a sentence, or None to skip it. `read` returns a sentence with its
-        translation, or None if the attempt failed.
+        `prepare` returns the searches for a part, or None to skip it. `read` returns the part with its
+        translation, or still copied.
         """
         again = dict(lost)
 
-        def prepare_all(check: Check) -> dict[int, Attempt]:
+        def prepare_all(check: Check) -> dict[tuple[int, int], Attempt]:
             attempts = {}
-            for index, sentence in lost.items():
+            for key, part in lost.items():
                 check()
                 try:
-                    attempt = prepare(sentence)
+                    attempt = prepare(part)
                 except TextTooLongError:  # a part between stand-ins is not cut into clauses
-                    again[index] = replace(sentence, cause=TOO_LONG)
+                    again[key] = replace(part, cause=TOO_LONG)
                     continue
                 if attempt is not None:
-                    attempts[index] = attempt
+                    attempts[key] = attempt
             return attempts
 
-        share = RETRY_EFFORT * _length(one.sentence for one in lost.values()) / self._length
+        share = RETRY_EFFORT * _length(part.sentence for part in lost.values()) / self._length
         attempts = await self._off_loop(prepare_all, share) if lost else {}
         if not attempts:
             return again
@@ -256,29 +307,20 @@ class SentenceTranslator:
             async for results in search:
                 found |= results
 
-        def read_all(check: Check) -> Translated:
+        def read_all(check: Check) -> Parts:
             translated = {}
-            for position, (index, attempt) in enumerate(attempts.items()):
+            for position, (key, attempt) in enumerate(attempts.items()):
                 check()
                 # an attempt without searches has found nothing
-                sentence = read(lost[index], attempt, found.get(position, []))
-                if sentence is not None:
-                    translated[index] = sentence
+                translated[key] = read(lost[key], attempt, found.get(position, []))
             return translated
 
         return again | await self._off_loop(read_all, share)
 
 
-def _copied(sentences: Translated) -> Translated:
-    """Return those sentences of which no translation was found."""
-    return {
-        index: sentence for index, sentence in sentences.items() if sentence.recovery == "copied"
-    }
-
-
-def ranked(found: Sequence[Kind], rank: int) -> Kind:
-    """Return the item of that rank, or the last one."""
-    return found[min(rank, len(found) - 1)]
+def _copied(parts: Parts) -> Parts:
+    """Return those parts of which no translation was found."""
+    return {key: part for key, part in parts.items() if part.is_copied}
 
 
 def _length(sentences: Iterable[Sentence]) -> int:

@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
+from itertools import islice
 from types import TracebackType
 from typing import Literal, Self, TypeVar
 
@@ -18,25 +20,20 @@ from service.fair_queue import FairQueue
 from service.models.bundle import Bundle, Direction
 from service.models.observer import Observer
 from service.text.document import Document
-from service.text.run import Run
 from service.text.tokenizer import Tokenizers
 from service.threads import Threads
 from service.translation.aligner import Aligner
 from service.translation.backlog import Backlog
+from service.translation.decoded import Decoded, finished, ranked
 from service.translation.decoding import SearchPolicy, decoding_options
 from service.translation.effort import EFFORT_ON_LOOP, effort_of
 from service.translation.offload import Check, run_in_thread, timed
 from service.translation.options import TranslationOptions
 from service.translation.preparation import Preparation, SizeLimit, Task
 from service.translation.searcher import Searcher
-from service.translation.sentence_translator import (
-    OffLoop,
-    SentenceTranslator,
-    Translated,
-    ranked,
-)
+from service.translation.sentence_translator import OffLoop, SentenceTranslator, Translated
 from service.translation.streaming import OnSentence
-from service.translation.types import SentenceResult, TranslatedSentence, Translation
+from service.translation.types import SentenceResult, Translation
 from service.translation.unknown_words import UnknownWords
 
 Outcome = Literal["ok", "rejected", "cancelled", "expired", "error"]
@@ -134,12 +131,16 @@ class ModelTranslator:
             with self.aligner.promised(aligned) as promise:
                 report = _reporter(documents, on_sentence) if on_sentence else lambda _: None
                 found = await sentences.translate(tasks, promise.seconds, report, is_further)
-                translated = [found[index] for index in range(len(tasks))]
+                decoded = [found[index] for index in range(len(tasks))]
                 if aligned:
-                    translated = await self.aligner.align(
-                        translated, direction.around, align, deadline, promise
+                    parts = [part for sentence in decoded for part in sentence.parts]
+                    own = iter(
+                        await self.aligner.align(parts, direction.around, align, deadline, promise)
                     )
-            return await run(lambda check: _assemble(documents, translated, ranks, check))
+                    decoded = [
+                        replace(one, parts=tuple(islice(own, len(one.parts)))) for one in decoded
+                    ]
+            return await run(partial(_assemble, documents, decoded, ranks))
 
     def check_deadline(self, direction: Direction, texts: Sequence[str], timeout: float) -> None:
         """Check whether the second half of a request could be done in `timeout` seconds.
@@ -269,26 +270,17 @@ def _reporter(
 
 
 def _assemble(
-    documents: Sequence[Document],
-    translated: Sequence[TranslatedSentence],
-    count: int,
-    check: Check,
+    documents: Sequence[Document], decoded: Sequence[Decoded], count: int, check: Check
 ) -> list[Translation]:
     """Reassemble texts; the n-th best translation of a text consists of its sentences' n-th best ones."""
-    remaining = iter(translated)
+    remaining = iter(finished(decoded, check))
     translations = []
     for document in documents:
-        sentences = tuple(next(remaining) for _ in document.sentences)
-        texts = []
-        for rank in range(count):
-            check()
-            texts.append(document.assemble([_translated(sentence, rank) for sentence in sentences]))
+        sentences = tuple(islice(remaining, len(document.sentences)))
+        texts = [
+            document.filled([ranked(sentence.written, rank) for sentence in sentences])
+            for rank in range(count)
+        ]
         alternatives = tuple(dict.fromkeys(text for text in texts[1:] if text != texts[0]))
         translations.append(Translation(texts[0], alternatives, sentences, error=document.error))
     return translations
-
-
-def _translated(sentence: TranslatedSentence, rank: int) -> Run:
-    if sentence.restored:
-        return ranked(sentence.restored, rank)
-    return sentence.sentence.translated(ranked(sentence.targets, rank), None)

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Literal
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from service.engine.types import FinishReason
 from service.errors import TextTooLongError
 from service.text.detector import Detection
-from service.text.run import Run
-from service.text.sentence import Sentence
-from service.text.words import Alignment
 
 NOT_KEPT = "no translation was found that keeps all numbers and placeholders"
 TOO_LONG = f"{NOT_KEPT}: a part is too long for another attempt"
@@ -18,23 +18,32 @@ Recovery = Literal["repetition", "protected", "pieces", "copied"]
 numbers protected; in pieces around them; or the source was copied."""
 
 
+class WordAlignment(NamedTuple):
+    """The S words of a sentence, the T words of its translation, and the attention between them."""
+
+    sources: list[str]
+    targets: list[str]
+    weights: NDArray[np.float32]
+    """[T, S]"""
+
+
 @dataclass(frozen=True, slots=True)
 class TranslatedSentence:
-    """A sentence and its translations, best first; all may contain stand-ins."""
+    """A sentence and its translations, best first, as a reader sees them."""
 
-    sentence: Sentence
+    source: str
+    """The sentence in the text, with its markup."""
     targets: tuple[str, ...]
+    """Without tags."""
     scores: tuple[float, ...]
     finish_reason: FinishReason = FinishReason.END
     recovery: Recovery | None = None
-    restored: tuple[Run, ...] = ()
-    """Each target with its tags in their places; empty if there are none."""
-    alignment: Alignment | None = None
+    problem: str = ""
+    """Which part of the sentence was left untranslated, and why; "" if none was."""
+    written: tuple[str, ...] = ()
+    """Each target as it is written in the text's format, with its tags."""
+    alignment: WordAlignment | None = None
     """That of the best translation, if it is wanted and known."""
-    rejected: str = ""
-    """If the source was copied, the best translation, in which something was lost."""
-    cause: str = NOT_KEPT
-    """If the source was copied, why."""
 
     def __repr__(self) -> str:
         names = ("source", "target", "score", "finish_reason", "recovery")
@@ -42,19 +51,9 @@ class TranslatedSentence:
         return f"{type(self).__name__}({values})"
 
     @property
-    def source(self) -> str:
-        """The sentence in the text, with its markup."""
-        return self.sentence.as_written
-
-    @property
     def target(self) -> str:
         """The best translation, without tags."""
-        return self.sentence.readable(self.targets[0])
-
-    @property
-    def problem(self) -> str:
-        """Which part of the sentence was left untranslated, and why; "" if none was."""
-        return self.sentence.problem or (self.cause if self.recovery == "copied" else "")
+        return self.targets[0]
 
     @property
     def score(self) -> float:
@@ -113,6 +112,11 @@ class Translation:
     def problem(self) -> str:
         """Why the text was returned untranslated; "" if it was translated."""
         return str(self.error) if self.error else ""
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether the text is returned as it is because no translation of any sentence was found."""
+        return bool(self.sentences) and all(one.recovery == "copied" for one in self.sentences)
 
     @property
     def first_problem(self) -> str:

@@ -28,6 +28,7 @@ from service.errors import (
     CancelledError,
 )
 from service.python_api import Options
+from tests import toy
 from tests.conftest import TINY_BUNDLE
 from tests.waiting import wait_until
 
@@ -133,7 +134,8 @@ def test_an_invalid_request_ends_a_stream(translator: Translator) -> None:
 
 
 def test_closing_a_stream_cancels_the_rest(translator: Translator) -> None:
-    events = translator.stream(["Der alte Hund schläft."] * 3000, "de", "en", beam_size=8)
+    texts = [german for german, _ in toy.sentences()]
+    events = translator.stream(texts, "de", "en", beam_size=8)
     next(events)
     started = translator._models.models[0].engine.num_waiting
     events.close()  # type: ignore[attr-defined]

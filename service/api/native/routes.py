@@ -225,8 +225,7 @@ def _details(translation: Translation, with_alignment: bool) -> list[SentenceDet
             via=via,
         )
         if with_alignment and translated.alignment is not None:
-            shown = translated.sentence.shown(translated.alignment)
-            detail.sourceTokens, detail.targetTokens, weights = shown
+            detail.sourceTokens, detail.targetTokens, weights = translated.alignment
             detail.alignment = weights.astype(float).round(3).tolist()
         details.append(detail)
     return details

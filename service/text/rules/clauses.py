@@ -107,31 +107,40 @@ class Clauses(Rule):
         return clauses
 
     def join(self, sources: Sequence[str], translations: Sequence[str]) -> str:
-        """Join the translations of a sentence's clauses, with the marks of the source between them.
+        """Join the translations of a sentence's clauses; see `fitted`."""
+        return "".join(text + blank for text, blank in self.fitted(sources, translations))
 
-        Marks are written as in the target language. A space in a language that does not separate words by
-        spaces becomes a comma.
+    def fitted(self, sources: Sequence[str], translations: Sequence[str]) -> list[tuple[str, str]]:
+        """Return each clause's translation as it is within the sentence, and the blank that follows it.
+
+        Clauses end with the marks of the source, written as in the target language. A space in a language
+        that does not separate words by spaces becomes a comma.
         """
-        if len(translations) == 1:
-            return translations[0]
-        joined = [translations[0]]
-        for previous_source, source, translation in zip(
-            sources, sources[1:], translations[1:], strict=False
-        ):
-            kind = _KIND.get(previous_source[-1], 0)
-            mark = self._target.clause_marks[kind]
-            if previous_source[-1] in "–—-":
-                mark = f" {previous_source[-1]}"
-            elif previous_source[-1] not in _KIND and self._source.separates_words:
-                mark = ""
-            if not _keeps_capital(kind, source, translation):
-                translation = self._within(translation)
-            last = ""
-            while joined and not last:
-                last = joined.pop().rstrip(_MARKS)
-            blank = "" if mark and east_asian_width(mark[-1]) in "FW" else " "
-            joined += [last, f"{mark}{blank}", translation]
-        return "".join(joined)
+        fitted: list[tuple[str, str]] = []
+        for index, (source, text) in enumerate(zip(sources, translations, strict=True)):
+            if index:
+                text = self._inner(sources[index - 1], source, text)
+            blank = ""
+            if index < len(sources) - 1 and (text := text.rstrip(_MARKS)):
+                mark = self._mark_after(source)
+                text += mark
+                blank = "" if mark and east_asian_width(mark[-1]) in "FW" else " "
+            fitted.append((text, blank))
+        return fitted
+
+    def _mark_after(self, source: str) -> str:
+        """Return the mark of the target language for that at the end of a clause."""
+        if source[-1] in "–—-":
+            return f" {source[-1]}"
+        if source[-1] not in _KIND and self._source.separates_words:
+            return ""
+        return self._target.clause_marks[_KIND.get(source[-1], 0)]
+
+    def _inner(self, previous: str, source: str, translation: str) -> str:
+        """Return a translation with the case that it has behind the clause `previous`."""
+        if _keeps_capital(_KIND.get(previous[-1], 0), source, translation):
+            return translation
+        return self._within(translation)
 
 
 def _length(text: str, language: Language) -> int:

@@ -204,6 +204,30 @@ def test_a_text_of_a_list_that_is_too_deep_has_its_own_code(client: TestClient) 
         assert (answer.status_code, answer.json()["detail"]) == (400, "text_too_deep")
 
 
+def test_a_text_of_which_no_translation_is_found_is_an_error_unless_the_answer_has_details(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.translation.sentence_translator.MAX_PIECES", 0)
+    lost, half = "{a} {b} {c} {d} {e} {f} Hund.", "{a} {b} {c} {d} {e} {f} Hund. Die Katze singt."
+    reason = "no translation was found that keeps all numbers and placeholders"
+    error = f"Invalid request: text 1: {reason}"
+
+    fields: dict[str, object] = {"target_lang": "EN", "source_lang": "DE"}
+    answer = client.post("/v2/translate", json={"text": [half, lost], **fields})
+    assert (answer.status_code, answer.json()) == (
+        400,
+        {"message": error, "detail": "not_translated"},
+    )
+    assert client.post("/v2/translate", json={"text": [half], **fields}).status_code == 200
+
+    fields = {"q": [half, lost], "source": "de", "target": "en"}
+    answer = client.post("/translate", json=fields, headers={"accept": "text/plain"})
+    assert (answer.status_code, answer.json()) == (400, {"error": error, "code": "not_translated"})
+    answer = client.post("/translate", json=fields)
+    assert answer.json()["translatedText"][1] == lost
+    assert answer.json()["details"][1][0]["problem"] == reason
+
+
 def test_too_many_characters_get_413(client: TestClient) -> None:
     answer = client.post("/v2/translate", json={"text": ["a" * 2001], "target_lang": "EN"})
     assert answer.status_code == 413

@@ -25,6 +25,7 @@ EXPECTED = {
     "InvalidRequestError": 400,
     "MissingParameterError": 400,
     "UnsupportedLanguageError": 400,
+    "NotTranslatedError": 400,
     "LimitExceededError": 400,
     "TextTooLongError": 400,
     "TextTooDeepError": 400,

@@ -20,8 +20,6 @@ from service.api.native.schemas import TranslateResponse
 from service.api.stream import streamed
 from service.errors import DeadlineExceededError
 from service.metrics import Metrics
-from service.text.run import Run
-from service.text.sentence import Sentence
 from service.translation.types import Done, Event, SentenceResult, TranslatedSentence
 
 STREAM = {"accept": "text/event-stream"}
@@ -63,7 +61,7 @@ def test_an_error_at_the_end_of_a_stream_is_told_and_counted(
     failure: Exception, message: str, code: str
 ) -> None:
     metrics = Metrics()
-    sentence = TranslatedSentence(Sentence("Hund", stages=(Run("Hund"),)), ("dog",), (-1.0,))
+    sentence = TranslatedSentence("Hund", ("dog",), (-1.0,))
     sent = b""
 
     async def failing() -> AsyncGenerator[Event, None]:
@@ -155,7 +153,7 @@ def test_a_stream_that_waits_only_for_its_client_is_not_in_flight() -> None:
 def test_what_waits_for_the_client_is_held_until_it_leaves() -> None:
     client, sentence = (
         ClientState(),
-        TranslatedSentence(Sentence("Ja", stages=(Run("Ja"),)), ("yes",), (0.0,)),
+        TranslatedSentence("Ja", ("yes",), (0.0,)),
     )
     closed = list[str]()
 

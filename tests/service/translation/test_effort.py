@@ -1,5 +1,7 @@
 """The estimated effort of reading texts, against the time that it takes."""
 
+import pytest
+
 from service.models.bundle import load
 from service.models.vocabularies import load_tokenizers
 from service.text.document import take_apart
@@ -30,6 +32,13 @@ def test_marks_take_no_longer_than_prose_of_the_same_effort() -> None:
     for unit in MARKED:
         text = unit * (4_000 // len(unit))
         assert _seconds(text) / effort_of([text]) < 10 * usual, unit
+
+
+def test_the_effort_of_a_long_text_is_estimated_from_all_of_it() -> None:
+    prose, marks = "Der Hund schläft im Garten.\n" * 4_000, "%@… 1,5 € " * 10_000
+    expected = sum(effort_of([text[:1_000]]) - 50 for text in (prose, marks)) * 100 + 50
+    for texts in ([prose + marks], [marks + prose], [prose, marks], [marks, prose]):
+        assert effort_of(texts) == pytest.approx(expected, rel=0.2)
 
 
 def _seconds(text: str) -> float:

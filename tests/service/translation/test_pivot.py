@@ -18,8 +18,6 @@ from service.errors import QueueFullError, TextTooLongError
 from service.models.bundle import load
 from service.models.loading import ModelOptions, ServedModel, start_model
 from service.models.model_set import ModelSet
-from service.text.run import Run
-from service.text.sentence import Sentence
 from service.translation.options import TranslationOptions
 from service.translation.pivot import Lookahead, pairs, pivoted
 from service.translation.preparation import Preparation
@@ -34,7 +32,7 @@ TEXT = " ".join(german for german, _ in toy.sentences()[:12])
 
 
 def sentence(source: str, target: str) -> TranslatedSentence:
-    return TranslatedSentence(Sentence(source, stages=(Run(source),)), (target,), (-1.0,))
+    return TranslatedSentence(source, (target,), (-1.0,), written=(target,))
 
 
 def sides(first: list[tuple[str, str]], second: list[tuple[str, str]]) -> list[tuple[str, ...]]:
@@ -134,7 +132,6 @@ def test_sentences_that_waited_for_the_second_model_are_read_together_on_a_threa
     models: ModelSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     take_apart, reads = Preparation.take_apart, list[tuple[int, bool]]()
-    written, threads = Run.written, list[threading.Thread]()
     translate, is_done = SentenceTranslator.translate, threading.Event()
 
     @asynccontextmanager
@@ -153,11 +150,6 @@ def test_sentences_that_waited_for_the_second_model_are_read_together_on_a_threa
             reads.append((len(texts), threading.current_thread() is threading.main_thread()))
         return take_apart(self, texts, *more)
 
-    def noting_the_thread(self: Run) -> str:
-        threads.append(threading.current_thread())
-        return written(self)
-
-    monkeypatch.setattr(Run, "written", noting_the_thread)
     monkeypatch.setattr(ServedModel, "lease", lease)
     monkeypatch.setattr(Preparation, "take_apart", recorded)
     monkeypatch.setattr(SentenceTranslator, "translate", noted)
@@ -165,7 +157,6 @@ def test_sentences_that_waited_for_the_second_model_are_read_together_on_a_threa
     assert [len(one.sentences) for one in found] == [12, 12]
     # the first sentences of the texts, the others, and at the end, the whole texts
     assert reads == [(2, True), (22, False), (2, False)]
-    assert threads.count(threading.main_thread()) == 2  # for the first sentences of the texts
 
 
 def test_an_unexpected_error_leaves_no_search_on_a_model_that_is_given_back(

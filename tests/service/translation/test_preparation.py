@@ -174,13 +174,13 @@ def test_long_texts_are_assembled_outside_the_event_loop(
     models: ModelSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: list[threading.Thread] = []
-    assemble = Document.assemble
+    filled = Document.filled
 
     def spy(*arguments: Any) -> str:
         threads.append(threading.current_thread())
-        return assemble(*arguments)
+        return filled(*arguments)
 
-    monkeypatch.setattr(Document, "assemble", spy)
+    monkeypatch.setattr(Document, "filled", spy)
     translate(models, PAGE)
     translate(models, TEXTS[:1])
     assert [one is threading.main_thread() for one in threads] == [False, True]

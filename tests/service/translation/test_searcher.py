@@ -168,7 +168,8 @@ def test_further_searches_enter_the_queue_in_turns(
     seeker, found = Searcher(engine, SentenceCache(0)), dict[int, Found]()  # type: ignore[arg-type]
 
     async def collect() -> None:
-        work, deadline = [(tuple(echo_source(3)), OPTIONS)] * 5, time.monotonic() + 60
+        work = [(tuple(echo_source(length)), OPTIONS) for length in range(1, 6)]
+        deadline = time.monotonic() + 60
         async with aclosing(seeker.search(work, deadline, is_further=is_further)) as stream:
             async for done in stream:
                 found.update(done)
@@ -205,7 +206,7 @@ def test_sentences_are_aborted_as_soon_as_the_search_is_closed() -> None:
     seeker = Searcher(engine, SentenceCache(0))  # type: ignore[arg-type]
 
     async def first_alone() -> None:
-        work = [((1, 8, 9, 3), OPTIONS)] * 2
+        work = [((1, 8, 9, 3), OPTIONS), ((1, 9, 8, 3), OPTIONS)]
         async with aclosing(seeker.search(work, time.monotonic() + 60)) as stream:
             async for found in stream:
                 assert found == {0: Found([GOOD])}

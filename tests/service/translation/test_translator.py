@@ -21,7 +21,8 @@ from service.translation import pieces
 from service.translation.aligner import Aligner
 from service.translation.effort import EFFORT_ON_LOOP, effort_of
 from service.translation.options import TranslationOptions
-from service.translation.sentence_translator import SentenceTranslator, Translated
+from service.translation.sentence_translator import Parts, SentenceTranslator
+from service.translation.types import Done, SentenceResult, Translation
 from tests import toy
 from tests.service.translating import OPTIONS, TEXTS, outcomes, start, translate
 from tests.waiting import until
@@ -125,7 +126,7 @@ def test_pieces_may_outnumber_the_limit_of_sentences(metrics: Metrics) -> None:
 def test_a_sentence_whose_source_is_copied_says_why(
     models: ModelSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def unchanged(_: object, lost: Translated) -> Translated:
+    async def unchanged(_: object, lost: Parts) -> Parts:
         return lost
 
     for way in ("_with_protection", "_in_pieces"):
@@ -286,6 +287,40 @@ def test_cached_translations_are_used_only_for_equal_options() -> None:
         assert total(metrics.cached_sentences) == 2
         translate(models, TEXTS)  # one of the two has made room for the greedy ones
         assert total(metrics.cached_sentences) == 3
+    finally:
+        models.close()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_equal_sentences_of_a_request_are_searched_once(stream: bool) -> None:
+    metrics = Metrics()
+    models = start(Settings(precision="fp32", device="cpu"), metrics)
+    texts = [*["Der alte Hund schläft."] * 100, f"{TEXTS[1]} Der alte Hund schläft."] * 2
+    try:
+        alone = translate(models, texts[:1])[0]
+        tokens, told = total(metrics.source_tokens), list[SentenceResult]()
+
+        async def run() -> list[Translation]:
+            if not stream:
+                return await models.translate(texts, "de", "en", OPTIONS, 60)
+            async for event in models.stream(texts, "de", "en", OPTIONS, 60):
+                if isinstance(event, Done):
+                    return event.translations
+                told.append(event)
+            raise AssertionError("it has no end")
+
+        found = asyncio.run(run())
+        assert total(metrics.source_tokens) <= 4 * tokens, "two sentences"
+        assert [one.text for one in found[:100]] == [alone] * 100
+        assert found[100].text == f"{translate(models, TEXTS[1:])[0]} {alone}"
+        assert len({one.score for one in found[:100]}) == 1
+        assert outcomes(metrics) == {"ok": 1 + 204 + 1}
+        places = {(one.text, one.segment) for one in told}
+        assert len(places) == len(told) == (204 if stream else 0)
+        greedy = TranslationOptions(beam_size=1)
+        tokens = total(metrics.source_tokens)
+        asyncio.run(models.translate(texts[:1], "de", "en", greedy, 60))
+        assert total(metrics.source_tokens) > tokens
     finally:
         models.close()
 

@@ -16,10 +16,10 @@ from service.models.bundle import load
 from service.text.piece_tokenizer import PieceTokenizer
 from service.text.tokenizer import Tokenizers
 from service.translation.aligner import Aligner, Attention
+from service.translation.decoded import Part
 from service.translation.offload import Check
 from service.translation.searcher import Found
 from service.translation.sentence_translator import Result, SentenceTranslator
-from service.translation.types import TranslatedSentence
 from service.translation.unknown_words import UnknownWords
 from tests.conftest import TINY_BUNDLE
 from tests.service.text.pipelines import take_apart
@@ -131,6 +131,6 @@ def test_unknown_words_are_copied_in_pieces_too(tokenizers: Tokenizers) -> None:
     searcher, unknown_words = Mock(search=search, max_sentences=10), Mock(looked_up=in_order)
     how = MagicMock(forced=lambda sentence: (sentence, ())), 60.0, at_once
     translator = SentenceTranslator(searcher, tokenizers, unknown_words, *how)
-    lost = {0: TranslatedSentence(sentence, ("Ž {x}",), (0.0,))}
+    lost = {(0, 0): Part(sentence, ("Ž {x}",), (0.0,))}
     found = asyncio.run(translator._in_pieces(lost))
-    assert found[0].sentence.readable(found[0].target) == "Ž The {x}"
+    assert found[0, 0].restored().targets == ("Ž The {x}",)
