@@ -68,6 +68,10 @@ class PieceTokenizer(Tokenizer):
         encoding = self._processor.encode(unwrapped(sentence), return_type="offset_mapping")
         return [self.id_of(piece) for piece in encoding["pieces"]], encoding["offsets"]
 
+    def spans(self, ids: Sequence[int], text: str) -> list[tuple[int, int]] | None:  # noqa: ARG002
+        """Return None: pieces without an id may have been put in."""
+        return None
+
     def unknown_pieces(self, sentence: str) -> list[str]:
         """Return the pieces of a sentence that have no id."""
         return [piece for piece in self.pieces(sentence) if self.id_of(piece) == self._unknown]

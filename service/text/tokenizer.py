@@ -86,6 +86,14 @@ class Tokenizer:
         encoding = self._processor.encode(unwrapped(sentence), return_type="offset_mapping")
         return encoding["ids"], encoding["offsets"]
 
+    def spans(self, ids: Sequence[int], text: str) -> list[tuple[int, int]] | None:
+        """Return each id's span of characters in the text that they were decoded to.
+
+        None if this is not known, or if they are not those of this text.
+        """
+        decoding = self._processor.decode(list(ids), return_type="offset_mapping")
+        return decoding["offsets"] if decoding["text"] == text else None
+
     def within(self, text: str, language: Language = NEUTRAL) -> str:
         """Give the first word of a sentence the case that it has within a sentence.
 

@@ -109,7 +109,7 @@ class Aligner:
             DeadlineExceededError: the deadline passed before the last sentence was aligned.
         """
         pairs = [
-            _Pair(index, rank, part.sentence, text)
+            _Pair(index, rank, part.sentence, text, part.ids[rank] if part.ids else ())
             for index, part in enumerate(parts)
             for rank, text in enumerate(part.texts)
             if part.sentence.tags or (wanted and rank == 0)
@@ -161,7 +161,7 @@ class Aligner:
         for pair in pairs:
             check()
             source, target = pair.source, pair.target
-            alignment = self.alignment(source, target, around)
+            alignment = self.alignment(source, target, around, pair.ids)
             written = source.translated(target, alignment).written() if source.tags else None
             size = int(alignment.weights.size)
             is_kept = pair.rank == 0 and not alignment.is_guess and size <= room
@@ -173,8 +173,10 @@ class Aligner:
                 break
         return aligned, cost, time.perf_counter() - started
 
-    def alignment(self, sentence: Sentence, target: str, around: Around) -> Alignment:
-        """Return the alignment of a sentence with one of its translations.
+    def alignment(
+        self, sentence: Sentence, target: str, around: Around, ids: Sequence[int] = ()
+    ) -> Alignment:
+        """Return the alignment of a sentence with one of its translations, whose `ids` may be known.
 
         If it would be too large, words are merged, and it counts as a guess. The limits of tokens do not
         exclude this, because some vocabularies encode many unknown characters as one token.
@@ -185,7 +187,10 @@ class Aligner:
         max_words = math.isqrt(MAX_WORD_PAIRS) if is_too_large else None
         end = self.special.source_end
         source_ids, source_pieces = self.tokenizers.source.encode_with_spans(source)
-        target_ids, target_pieces = self.tokenizers.target.encode_with_spans(target)
+        spans = self.tokenizers.target.spans(ids, target) if ids else None
+        target_ids, target_pieces = (
+            (ids, spans) if spans else self.tokenizers.target.encode_with_spans(target)
+        )
         weights = self.attended([*around[0], *source_ids, *end], target_ids, around)
         is_guess = weights is None or is_too_large
         if weights is None:  # tags can be placed all the same
@@ -263,6 +268,8 @@ class _Pair:
     """0 for the best translation."""
     source: Sentence
     target: str
+    ids: tuple[int, ...] = ()
+    """Those of the target, if they are known."""
 
 
 _Aligned = tuple[str | None, WordAlignment | None]

@@ -33,6 +33,8 @@ class Part:
     texts: tuple[str, ...]
     """As the model wrote them: with stand-ins, and without tags."""
     scores: tuple[float, ...]
+    ids: tuple[tuple[int, ...], ...] = ()
+    """Those of each text, if it was not put together from several."""
     finish_reason: FinishReason = FinishReason.END
     recovery: Recovery | None = None
     rejected: str = ""

@@ -13,8 +13,8 @@ numbers, words and ends of sentences at these: a text of nothing else takes up t
 prose.
 """
 STRETCHES, STRETCH = 20, 100
-"""Marks of a long text are counted in that many stretches of that many characters, as counting all would block
-the event loop for longer than reading a short text does."""
+"""The marks of a long text are counted in that many stretches of that many characters: to count all of them
+would block the event loop."""
 _LETTERS = re.compile(r"(?:[^\W\d]| )++")
 _LATIN = r"a-zA-Z\u00c0-\u02af\u1e00-\u1eff"
 _OTHER_SCRIPT = rf"[^\W\d_{_LATIN}]"

@@ -206,17 +206,19 @@ class SentenceTranslator:
                 text = sentence.pipeline.clauses.join(task.clauses, translated_clauses)
             if text and sentence.came_through(text):
                 score = sum(ranked(result.hypotheses, rank).score for result in found)
-                accepted.append((text, score))
+                accepted.append((text, score, ranked(found[0].hypotheses, rank).ids))
             rejected = rejected or text
         if not accepted:
             score = sum(clause.hypotheses[0].score for clause in found)
             return Part.copied(sentence, score, rejected)
-        texts, scores = zip(*accepted, strict=True)
+        texts, scores, ids = zip(*accepted, strict=True)
         is_cut = any(result.hypotheses[0].finish_reason is FinishReason.LENGTH for result in found)
         finish_reason = FinishReason.LENGTH if is_cut else FinishReason.END
         is_repeated = any(result.is_repeated for result in found)
         recovery: Recovery | None = "repetition" if is_repeated else None
-        return Part(sentence, texts, scores, finish_reason, recovery)
+        return Part(
+            sentence, texts, scores, ids if len(found) == 1 else (), finish_reason, recovery
+        )
 
     def _texts(self, sources: Sequence[str], found: Sequence[Found]) -> list[list[str]]:
         """Return the texts of each source's hypotheses."""

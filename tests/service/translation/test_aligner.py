@@ -194,6 +194,33 @@ def test_alternatives_are_aligned_only_for_tags(tags: tuple[Tag, ...], wanted: b
     assert found.alignment is None or "".join(found.alignment.targets) == TARGET.replace(" ", "")
 
 
+def test_the_ids_that_were_searched_are_aligned() -> None:
+    asked: list[list[int]] = []
+
+    def noting(source: Sequence[int], target: Sequence[int]) -> Floats:
+        asked.append(list(target[1:-1]))
+        return crossed(source, target)
+
+    aligner = aligner_of(noting)
+    tokenizer = aligner.tokenizers.target
+    [usual] = tokenizer.encode([TARGET])
+    the, letters = map(tokenizer._processor.piece_to_id, ("he", ["h", "e"]))
+    at = usual.index(the)
+    spelt = [*usual[:at], *letters, *usual[at + 1 :]]
+    assert tokenizer.decode([spelt]) == [TARGET]
+    parts = [
+        Part(Sentence(SOURCE), (TARGET,), (-1.0,), (tuple(ids),)) for ids in ((), spelt, [the])
+    ]
+    try:
+        found = asyncio.run(align(aligner, parts))
+    finally:
+        aligner.close()
+    assert asked == [usual, spelt, usual], "the last ones are not those of the text"
+    assert [one.alignment and one.alignment.targets for one in found] == [
+        ["The", "old", "dog", "sleeps", "."]
+    ] * 3
+
+
 def test_a_short_request_is_aligned_before_a_long_one_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
