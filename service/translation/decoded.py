@@ -113,9 +113,8 @@ class Decoded:
         )
 
     def _joined(self, texts: Iterable[str]) -> str:
-        return "".join(
-            piece for text, joint in zip(texts, self.joints, strict=True) for piece in (text, joint)
-        )
+        pairs = zip(texts, self.joints, strict=True)
+        return "".join([piece for pair in pairs for piece in pair if piece])
 
     def _written(self, rank: int) -> list[str]:
         """Return each part as it is written, with the tags that enclose all of it if it is a clause."""

@@ -70,7 +70,7 @@ class SentenceTranslator:
         self,
         tasks: Sequence[Task],
         seconds_after: float = 0.0,
-        on_translated: Callable[[Translated], None] = lambda _: None,
+        on_translated: Callable[[Translated], None] | None = None,
         is_further: bool = False,
     ) -> dict[int, Decoded]:
         """Translate all sentences.
@@ -109,7 +109,8 @@ class SentenceTranslator:
 
         def report(done: dict[int, Decoded]) -> None:
             decoded.update(done)
-            on_translated({index: one.finished() for index, one in done.items()})
+            if on_translated is not None:
+                on_translated({index: one.finished() for index, one in done.items()})
 
         async with aclosing(self._search(tasks, seconds_after, is_further)) as search:
             async for found in search:

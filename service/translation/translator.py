@@ -129,7 +129,7 @@ class ModelTranslator:
                 one.text for one in sources for _ in range(ranks if one.tags else int(align))
             ]
             with self.aligner.promised(aligned) as promise:
-                report = _reporter(documents, on_sentence) if on_sentence else lambda _: None
+                report = _reporter(documents, on_sentence) if on_sentence else None
                 found = await sentences.translate(tasks, promise.seconds, report, is_further)
                 decoded = [found[index] for index in range(len(tasks))]
                 if aligned:

@@ -21,11 +21,10 @@ from tests.raw_http import request
 from tests.waiting import wait_until
 
 TEXTS = [
-    " ".join(f"{german[:-1]}{word}." for german, _ in toy.sentences()[first : first + 60])
-    for word in ("", " alte", " gute")
+    " ".join(german for german, _ in toy.sentences()[first : first + 60])
     for first in range(0, 540, 60)
 ]
-"""Of 60 sentences each, which all differ: equal ones of a request would be translated once."""
+"""Of 60 sentences each, which all differ, as equal ones of a request are searched once."""
 SHORT = " ".join(german for german, _ in toy.sentences()[:40])
 STREAM = "accept: text/event-stream"
 DONE = r'attendant_sentences_total\{direction="de-en",outcome="ok"\}'
@@ -66,7 +65,7 @@ def rests(server: Server) -> bool:
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 def test_the_kernel_holds_little_of_what_is_not_read(server: Server) -> None:
     # the first one is still being translated when the others have filled all buffers
-    body = {"q": " ".join(TEXTS[:18]), "source": "de", "target": "en", "beam_size": 8}
+    body = {"q": " ".join(TEXTS * 2), "source": "de", "target": "en", "beam_size": 8}
     uploads = memoryview(request("/translate", json.dumps(body).encode()) * 100)
     with socket.socket() as unread, socket.create_connection(("127.0.0.1", server.port)) as ahead:
         unread.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -138,7 +137,7 @@ def test_requests_cancelled_at_random_are_not_completed(server: Server) -> None:
         writer.transport.abort() if chance.random() < 0.5 else writer.close()
 
     async def run() -> None:
-        in_front = [await begin(server, " ".join(TEXTS[:20])) for _ in range(6)]
+        in_front = [await begin(server, " ".join(TEXTS * 2)) for _ in range(6)]
         await asyncio.to_thread(wait_until, lambda: works(server))
         for _ in range(10):
             await asyncio.gather(*(give_up(0.02 * chance.random()) for _ in range(25)))
@@ -148,7 +147,7 @@ def test_requests_cancelled_at_random_are_not_completed(server: Server) -> None:
 
     asyncio.run(run())
     assert server.metric(DONE) == before
-    assert server.metric(DONE.replace("ok", "cancelled")) >= 60 * 20
+    assert server.metric(DONE.replace("ok", "cancelled")) >= 60 * 18
 
 
 def test_requests_reset_before_they_are_read_cost_nothing(

@@ -47,6 +47,8 @@ router = APIRouter(tags=["translation"])
 translating = APIRouter(tags=["translation"], route_class=PlainRoute)
 MIN_CONFIDENCE = 10
 """Minimum percentage for `/detect` to list a language besides the best, as in LibreTranslate."""
+SENTENCES_ON_LOOP = 1_000
+"""Beyond this, answers are written on another thread, as that takes milliseconds."""
 _OTHER_FORMS: dict[int | str, dict[str, Any]] = {
     200: {"content": {one: {"schema": {"type": "string"}} for one in (PLAIN, EVENT_STREAM)}}
 }
@@ -171,12 +173,13 @@ async def translate_file() -> None:
 async def _written(
     body: TranslateRequest, threads: Threads, translations: list[Translation]
 ) -> str:
-    """Return the answer as JSON; with alignments, which may take megabytes, it is written in a thread."""
+    """Return the answer as JSON; with alignments or many sentences, it is written in a thread."""
 
     def write() -> str:
         return _response(body, translations).model_dump_json(exclude_none=True)
 
-    if not body.return_alignment:
+    sentences = sum(len(translation.sentences) for translation in translations)
+    if not body.return_alignment and sentences <= SENTENCES_ON_LOOP:
         return write()
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(threads, watched, "the writer of answers", write)

@@ -128,6 +128,11 @@ def _in_pieces(text: str) -> Sentence | None:
     return sentence.in_pieces("") if sentence else None
 
 
+def _in_clauses(text: str) -> list[Sentence]:
+    sentence = prepared(Run(text), PIPELINE)
+    return sentence.in_clauses() if sentence else []
+
+
 ON_TEXT: dict[str, Callable[[str], object]] = {
     "text": _apart("text", "all"),
     "xml": _apart("xml", "none"),
@@ -161,6 +166,7 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "slashes": lambda text: Slashes().restore(Run(text), Slashes().prepare(Run(text))),
     "came through": lambda text: PIPELINE.came_through(Run(text), Run(text)),
     "in pieces": _in_pieces,
+    "in clauses": _in_clauses,
     "for pieces": lambda text: stand_ins.for_pieces(Run(text)),
     "stand-ins": lambda text: stand_ins.came_through(text, RESTORED),
     "restored": lambda text: stand_ins.restored(Run(text), RESTORED),

@@ -204,7 +204,7 @@ def test_the_ids_that_were_searched_are_aligned() -> None:
     aligner = aligner_of(noting)
     tokenizer = aligner.tokenizers.target
     [usual] = tokenizer.encode([TARGET])
-    the, letters = map(tokenizer._processor.piece_to_id, ("he", ["h", "e"]))
+    the, *letters = (tokenizer._processor.piece_to_id(piece) for piece in ("he", "h", "e"))
     at = usual.index(the)
     spelt = [*usual[:at], *letters, *usual[at + 1 :]]
     assert tokenizer.decode([spelt]) == [TARGET]
