@@ -121,7 +121,11 @@ class Sentence:
     def _clauses(self) -> Iterator[Run]:
         """Yield the clauses of the source; those between which an element begins or ends are one."""
         source, (before, behind) = self.source, self.around
-        tags = source.tags[len(before) : len(source.tags) - len(behind)]
+        first_inner, end_inner = len(before), len(source.tags) - len(behind)
+        raws = tuple(tag.raw for tag in source.tags)
+        if (raws[:first_inner], raws[end_inner:]) != self.around:
+            return  # quotes, for example, which only a rule takes out of the text
+        tags = source.tags[first_inner:end_inner]
         wholes = [(one.begin, one.end, "_" * (one.end - one.begin)) for one in source.protected]
         text = replaced(source.text, wholes)
         begin: int | None = None

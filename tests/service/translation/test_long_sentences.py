@@ -33,7 +33,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelSet]:
     bundle = tmp_path_factory.mktemp("bundles") / "clauses"
     shutil.copytree(TINY_BUNDLE, bundle)
     manifest = json.loads((bundle / "manifest.json").read_text())
-    manifest["rules"]["clauses"] = {"max_words": 12}
+    manifest["rules"] |= {"clauses": {"max_words": 12}, "quotes": {}}
     (bundle / "manifest.json").write_text(json.dumps(manifest))
     started = start(bundle)
     yield started
@@ -197,6 +197,37 @@ def test_only_clauses_of_which_no_translation_is_found_are_copied(
         "no translation was found that keeps all numbers and placeholders: "
         '"{a} {b} Hund und der alte Hund schläft heute," and 1 other part'
     )
+
+
+def test_of_a_long_text_without_punctuation_only_the_lost_part_is_copied(
+    models: ModelSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.translation.sentence_translator.MAX_PIECES", 0)
+    unit = "der alte Hund schläft und die Katze singt dort "
+    half = unit * 200
+    found = translate(models, f"{half}{NAMES} {half}".strip())
+    assert len(half) * 2 > 18_000
+    german = rf"(?:{'|'.join(unit.split())})"
+    [copied] = re.findall(rf"(?:{german} )*{{a}} {{b}}(?: {german})*", found.text)
+    assert len(copied) < 250
+    assert f'placeholders: "{copied[:40]}' in found.sentences[0].problem
+    assert "Hund" not in found.text.replace(copied, "")
+
+
+@pytest.mark.parametrize(
+    ("form", "around"),
+    [
+        *(("text", around) for around in ("„ “", "** **", "( )", "😀 🙂", "_ _", "> ")),
+        *(("html", around) for around in ("<b> </b>", "<p><i> </i></p>", "<p>„ “</p>")),
+    ],
+)
+def test_what_encloses_a_sentence_is_written_once(models: ModelSet, form: str, around: str) -> None:
+    before, _, behind = around.rpartition(" ")
+    text = f"{before}{CLAUSE} {LOSING} {SECOND}{behind}"
+    found = translate(models, text, format=form, alternatives=1).text
+    signs = re.compile(r'</?[a-z]>|[{}*()_>"😀🙂]')
+    assert signs.findall(found) == signs.findall(re.sub("[„“]", '"', text))
+    assert "Hund" not in found
 
 
 def test_tags_and_alignments_of_clauses_translated_again_are_those_of_the_sentence(
