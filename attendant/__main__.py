@@ -41,6 +41,7 @@ COMMANDS = {
 OUTPUT_BUFFER = 1 << 16
 """Bytes of standard output's buffer. It holds any `--help`, as argparse ignores errors of writing."""
 
+STOP_SIGNALS = signal.SIGINT, signal.SIGTERM
 INTERRUPTED = 128 + signal.SIGINT
 """The exit status after Ctrl-C."""
 NO_THREAD = "can't start new thread"
@@ -61,12 +62,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(sys.argv[1:])
     finally:
-        if signal.getsignal(signal.SIGINT) is _leave:  # after `_interrupt`
-            os._exit(
-                INTERRUPTED
-            )  # a thread that computes would abort the process, or delay its end
-        if signal.getsignal(signal.SIGINT) is _interrupt:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
+        for number in STOP_SIGNALS:
+            if signal.getsignal(number) is _leave:  # after `_interrupt`
+                _leave(number)  # a thread that computes would abort the process, or delay its end
+            if signal.getsignal(number) is _interrupt:
+                signal.signal(number, signal.SIG_DFL)
 
 
 def _prepare_streams() -> None:
@@ -92,9 +92,9 @@ def _interrupt(number: int, _: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _leave(*_: object) -> None:
-    """End the process at once, as interrupted."""
-    os._exit(INTERRUPTED)
+def _leave(number: int, _: FrameType | None = None) -> None:
+    """End the process at once, as interrupted by a signal."""
+    os._exit(128 + number)
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -170,8 +170,9 @@ def _call(arguments: Sequence[str]) -> int:
             f"attendant {name} needs the extra {command.extra}: "
             f"pip install -e '.[{command.extra}]' in a clone of Attendant ({error})"
         )
-    if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:
-        signal.signal(signal.SIGINT, _interrupt)
+    for number in STOP_SIGNALS:
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, _interrupt)
     status: int = module.main(command_arguments)
     return status
 

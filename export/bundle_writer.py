@@ -22,6 +22,7 @@ from export.encoder import build_encoder
 from export.graph import GraphBuilder
 from export.int8 import ActivationRange
 from export.material import ExportOptions, Material, VocabularyFiles, material_of
+from export.parallel import in_parallel, one_thread_an_operation
 from export.quantize import calibrate
 from export.scorer import build_scorer
 from export.verify import (
@@ -86,7 +87,7 @@ def publish(make: Callable[[], Material], out: Path, options: ExportOptions) -> 
         VerificationError: a graph does not compute what the network computes.
         FileExistsError: `out` exists and is not a bundle.
     """
-    with replacing(out) as folder:
+    with replacing(out) as folder, one_thread_an_operation():
         manifest = _write(make, folder, options)
         keep_documents(out, folder)
     return manifest
@@ -145,11 +146,7 @@ def _write(make: Callable[[], Material], folder: Path, options: ExportOptions) -
     sources = [pair.source.tolist() for pair in pairs]
     directions = [material.direction_of(pair) for pair in pairs]
     starts = [direction.start_tokens for direction in directions]
-    reference = []
-    for source, start in zip(
-        tqdm(sources, desc="reference search", unit="sentence"), starts, strict=True
-    ):
-        reference += reference_translations(network, [source], material.suppressed, start)
+    reference = _references(material, sources, starts)
     _write_golden(
         folder / GOLDEN, sources, reference, [direction.target for direction in directions]
     )
@@ -170,6 +167,18 @@ def _write(make: Callable[[], Material], folder: Path, options: ExportOptions) -
     manifest = manifest_without_rules.model_copy(update={"rules": rules})
     write_manifest(folder, manifest)
     return manifest
+
+
+def _references(
+    material: Material, sources: Sequence[list[int]], starts: Sequence[tuple[int, ...]]
+) -> list[list[Found]]:
+    """Return the reference search's n-best list of every source."""
+
+    def search(source: list[int], start: tuple[int, ...]) -> list[Found]:
+        return reference_translations(material.network, [source], material.suppressed, start)[0]
+
+    found = in_parallel(search, sources, starts)
+    return list(tqdm(found, "reference search", len(sources), unit="sentence"))
 
 
 def _heads(material: Material, options: ExportOptions) -> list[AlignmentHead]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from export.importers.imported import Imported, Side, SourceError
+from export.parallel import in_parallel
 from model.data.corpus import Pair
 from model.search import greedy_search
 from model.tokenizer import EOS_ID, PAD_ID
@@ -120,24 +121,23 @@ def pairs_of(
         [*direction.prefix, *ids, *imported.source_end]
         for direction, ids in zip(direction_of_source, usable, strict=True)
     ]
-    order = sorted(range(len(complete_sources)), key=lambda index: len(complete_sources[index]))
+    order = sorted(range(len(complete_sources)), key=lambda index: -len(complete_sources[index]))
+    chunks = [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
+
+    def translate(chunk: Sequence[int]) -> list[list[int]]:
+        width = len(complete_sources[chunk[0]])
+        rows = [
+            complete_sources[index] + [PAD_ID] * (width - len(complete_sources[index]))
+            for index in chunk
+        ]
+        start_tokens = torch.tensor(
+            [direction_of_source[index].start_tokens for index in chunk], dtype=torch.long
+        )
+        return greedy_search(network, torch.tensor(rows), imported.suppressed_ids, start_tokens)
+
     translations: dict[int, list[int]] = {}
-    with tqdm(
-        total=len(complete_sources), desc="translating for calibration", unit="sentence"
-    ) as progress:
-        for start in range(0, len(order), BATCH):
-            chunk = order[start : start + BATCH]
-            width = max(len(complete_sources[index]) for index in chunk)
-            rows = [
-                complete_sources[index] + [PAD_ID] * (width - len(complete_sources[index]))
-                for index in chunk
-            ]
-            start_tokens = torch.tensor(
-                [direction_of_source[index].start_tokens for index in chunk], dtype=torch.long
-            )
-            targets = greedy_search(
-                network, torch.tensor(rows), imported.suppressed_ids, start_tokens
-            )
+    with tqdm(total=len(order), desc="translating for calibration", unit="sentence") as progress:
+        for chunk, targets in zip(chunks, in_parallel(translate, chunks), strict=True):
             translations |= dict(zip(chunk, targets, strict=True))
             progress.update(len(chunk))
     return [

@@ -127,10 +127,10 @@ def _model(source: Path) -> Path:
     if decoder.is_file():
         model_names = Settings(decoder, read=read_yaml).get("models", list, [])
         if model_names:
-            names = [_base_name(name) for name in model_names]
-            if len(names) != 1 or not names[0].endswith(".npz"):
+            paths = _beside(source, model_names)
+            if not len(paths) == len(model_names) == 1 or paths[0].suffix != ".npz":
                 raise SourceError(f"{decoder}: models = {shown(model_names)}; supported: one .npz")
-            return source / names[0]
+            return paths[0]
     models = [path for path in sorted(source.glob("*.npz")) if ".optimizer." not in path.name]
     best_by_chrf = [path for path in models if "best-chrf" in path.name]
     if len(candidates := best_by_chrf or models) == 1:
@@ -152,9 +152,13 @@ def _decoder_settings(source: Path, model: Path) -> Settings:
     return Settings(own_settings if own_settings.is_file() else source / DECODER, read=read_yaml)
 
 
-def _base_name(name: object) -> str:
-    """Return the last part of a POSIX or Windows path."""
-    return PureWindowsPath(PurePosixPath(str(name)).name).name
+def _beside(source: Path, names: Sequence[object]) -> list[Path]:
+    """Return the files in a folder that POSIX or Windows paths name; none for values that are no texts."""
+    return [
+        source / PureWindowsPath(PurePosixPath(name).name).name
+        for name in names
+        if isinstance(name, str)
+    ]
 
 
 def _segmentation(
@@ -199,11 +203,12 @@ def _vocabularies(source: Path, decoder: Settings) -> list[Path]:
     """
     vocabulary_names = decoder.get("vocabs", list, [])
     if vocabulary_names:
-        if len(vocabulary_names) != 2:
+        paths = _beside(source, vocabulary_names)
+        if not len(paths) == len(vocabulary_names) == 2:
             raise SourceError(
                 f"{decoder.path}: vocabs = {shown(vocabulary_names)}; supported: two files"
             )
-        return [source / _base_name(name) for name in vocabulary_names]
+        return paths
     kinds = {".yml", ".yaml", ".json", ".spm", ".vocab", ".txt"}
     candidates = [path for path in sorted(source.glob("*vocab*")) if path.suffix in kinds]
     if len(candidates) == 1:

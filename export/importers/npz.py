@@ -18,11 +18,26 @@ MAX_YAML_BYTES = 1 << 20
 
 
 class _Loader(yaml.SafeLoader):
-    """Loads YAML without code and without duplicate keys."""
+    """Loads YAML without code, duplicate keys and aliases, as Marian writes it.
+
+    A few lines of aliases of aliases stand for gigabytes as soon as their value is printed or copied.
+    """
 
     def __init__(self, where: Path, text: str) -> None:
         super().__init__(text)
         self.where = where
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Compose a node.
+
+        Raises:
+            SourceError: it is an alias.
+        """
+        if self.check_event(yaml.AliasEvent):
+            raise SourceError(
+                f"{self.where}: has the alias *{self.peek_event().anchor}; supported: YAML without aliases"
+            )
+        return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """Construct a dict.

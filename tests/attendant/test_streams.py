@@ -183,6 +183,23 @@ def test_an_interrupt_ends_a_command_at_once_and_quietly(body: str) -> None:
     assert (done.returncode, done.stderr) == (130, "")
 
 
+def test_sigterm_lets_a_command_clean_up_and_ends_it(tmp_path: Path) -> None:
+    path = tmp_path / "unfinished"
+    body = f"""
+    from pathlib import Path
+    path = Path({str(path)!r})
+    path.touch()
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(3600)
+    finally:
+        path.unlink()"""
+    code = INTERRUPTED.format(body=body, handler="default_int_handler")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (143, "")
+    assert not path.exists()
+
+
 def test_an_interrupt_that_is_ignored_stays_so() -> None:
     code = INTERRUPTED.format(body=f"{INTERRUPT}; return 7", handler="SIG_IGN")
     assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 7
