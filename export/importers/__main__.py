@@ -14,7 +14,7 @@ from pathlib import Path
 
 from export.importers.conversion import import_model
 from export.importers.hub import fetched
-from export.importers.imported import SourceError
+from export.importers.imported import SourceError, is_out_of_memory
 from export.material import ExportOptions
 from export.verify import VerificationError
 from model.checks import ConfigError
@@ -90,14 +90,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 options.data,
                 punctuation=options.normalize_punctuation,
             )
-    except (
-        SourceError,
-        BundleError,
-        ConfigError,
-        VerificationError,
-        OSError,
-    ) as error:
-        print(f"error: {error}", file=sys.stderr)
+    except Exception as error:
+        if (reason := _reason(error, options)) is None:
+            raise
+        print(f"error: {reason}", file=sys.stderr)
         return 1
     size = sum((options.out / file).stat().st_size for file in manifest.files)
     count = len(manifest.directions)
@@ -108,6 +104,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     print(f"{options.out}: {manifest.name}, {count} direction(s), {size / 1e6:.1f} MB")
     return 0
+
+
+def _reason(error: Exception, options: argparse.Namespace) -> str | None:
+    """Return what an error says to the user, or None if it is a fault of the program."""
+    if is_out_of_memory(error):
+        return (
+            f"{options.model}: there is not enough memory to import it; end other programs, or import it on "
+            "a machine with more, and copy the bundle"
+        )
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename or options.out}: {error.strerror}"
+    known = (SourceError, BundleError, ConfigError, VerificationError, OSError)
+    return str(error) if isinstance(error, known) else None
 
 
 if __name__ == "__main__":

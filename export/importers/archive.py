@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from export.importers.imported import SourceError
-from export.importers.settings import shown
+from export.importers.settings import check_file, shown
 
+ARCHIVES = ".zip", ".argosmodel"
 MAX_FILES = 1_000
 MAX_BYTES = 1 << 33
 MAX_GROWTH, ALWAYS_ALLOWED = 20, 1 << 26
@@ -33,7 +34,15 @@ def unpacked(source: Path) -> Iterator[Path]:
     Raises:
         SourceError: the archive is broken, too large, or has a member outside its folder.
     """
-    if source.suffix == ".npz" or not (source.is_file() and zipfile.is_zipfile(source)):
+    if source.suffix == ".npz" or not source.is_file():
+        yield source
+        return
+    check_file(source)
+    if not zipfile.is_zipfile(source):
+        if source.suffix in ARCHIVES:
+            raise SourceError(
+                f"{source}: is not a whole zip archive, it may be truncated; download it again"
+            )
         yield source
         return
     with tempfile.TemporaryDirectory(prefix="import.") as parent:
@@ -63,6 +72,11 @@ def _unpack(source: Path, folder: Path) -> None:
                     shutil.copyfileobj(packed, file)
     except SourceError:
         raise
+    except OSError as error:  # of the temporary folder: a full disk, no permission
+        place = f"; TMPDIR can name a folder on another disk than {folder.parent}"
+        raise SourceError(
+            f"{source}: cannot be unpacked: {error.strerror or error}{place}"
+        ) from None
     except UNREADABLE as error:
         reason = getattr(error, "strerror", None) or error or "it is truncated"
         raise SourceError(f"{source}: cannot be unpacked: {reason}") from None

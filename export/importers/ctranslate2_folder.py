@@ -22,11 +22,11 @@ from export.importers.ctranslate2_vocabulary import (
 from export.importers.ctranslate2_weights import read_network
 from export.importers.folder_parts import (
     languages_among,
-    languages_of_name,
     search_of,
     tags_among,
 )
 from export.importers.imported import Imported, Side, SourceError
+from export.importers.languages import languages_of_name
 from export.importers.model_card import licence_of
 from export.importers.segmentation import segmentation_of
 
@@ -76,9 +76,7 @@ def read_beside(source: Path, tokenizer_folder: Path) -> Imported:
         *(vocabulary.path for vocabulary in vocabularies),
         *segmentation.models,
     ]
-    languages_by_side = [
-        [code] if code else [] for code in languages_of_name(source.resolve().name)
-    ]
+    languages_by_side = languages_of_name(source.resolve().name)
     return Imported(
         format=FORMAT,
         config=config,

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from export.importers.ctranslate2_vocabulary import Tokens, Vocabulary
-from export.importers.imported import Oracle, SourceError
+from export.importers.imported import Oracle, SourceError, is_out_of_memory
 
 
 def ctranslate2_oracle(
@@ -27,8 +27,11 @@ def ctranslate2_oracle(
 
     try:
         translator = ctranslate2.Translator(str(folder), device="cpu", compute_type="float32")
-    except (RuntimeError, ValueError) as error:
-        raise SourceError(f"{folder}: CTranslate2 cannot load it: {error}") from None
+    except Exception as error:  # it may raise anything
+        if is_out_of_memory(error):
+            raise
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise SourceError(f"{folder}: CTranslate2 cannot load it: {reason}") from None
     processor = sentencepiece.SentencePieceProcessor(model_file=str(model)) if model else None
     source_tokens, target_tokens = (
         {id: token for token, id in vocabulary.ids.items()} for vocabulary in vocabularies

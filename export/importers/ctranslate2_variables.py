@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from export.importers.imported import SourceError
-from export.importers.settings import named_values
+from export.importers.settings import check_file, named_values
 
 VERSIONS = 2, 6
 """First and last supported version of the file's layout."""
@@ -130,6 +130,7 @@ class _Reader:
 
     def __init__(self, path: Path) -> None:
         self.path, self.at = path, 0
+        check_file(path)
         try:
             with path.open("rb") as file:
                 self.data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

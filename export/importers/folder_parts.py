@@ -66,12 +66,6 @@ def check_text(path: Path, pieces: Iterable[str]) -> None:
             )
 
 
-def languages_of_name(name: str) -> tuple[str, str]:
-    """Return the two codes of a name such as `opus-mt-tc-big-de-en`; empty ones for any other name."""
-    match = re.fullmatch(r"opus-?mt-(?:.*-)?([A-Za-z_]+)-([A-Za-z_]+)", name)
-    return (match[1], match[2]) if match else ("", "")
-
-
 def languages_among(pieces: Iterable[str]) -> dict[str, str]:
     """Return the language tokens among pieces, by code.
 

@@ -13,12 +13,12 @@ from export.importers.arrangement import Arrangement
 from export.importers.fairseq_weights import HUGGING_FACE, read_weights
 from export.importers.folder_parts import (
     has_model_type,
-    languages_of_name,
     read_ids,
     tags_among,
 )
 from export.importers.imported import Imported, Side, SourceError
-from export.importers.model_card import licence_of
+from export.importers.languages import codes_in, first_known, languages_of_name
+from export.importers.model_card import licence_of, stated_languages
 from export.importers.network_settings import (
     TRANSFORMERS,
     decoding_defaults,
@@ -57,11 +57,12 @@ def read(source: Path) -> Imported:
     tokenizer = Settings(source / "tokenizer_config.json", source / "config.json")
     names = ("config.json", "generation_config.json", "tokenizer_config.json", "vocab.json")
     optional_names = ("target_vocab.json", "source.spm", "target.spm", tensors.path.name)
-    languages = languages_of_name(source.resolve().name)
     stated_codes = [tokenizer.get(key, str, "") for key in ("source_lang", "target_lang")]
+    # in some folders, the source "language" is the beginning of the model's name
+    of_name = languages_of_name("-".join(stated_codes)), languages_of_name(source.resolve().name)
     languages_by_side = [
-        [stated or from_name] if stated or from_name else []
-        for stated, from_name in zip(stated_codes, languages, strict=True)
+        first_known(of_name[0][side], codes_in(stated_codes[side]), of_name[1][side], in_card)
+        for side, in_card in enumerate(stated_languages(source))
     ]
     return Imported(
         format=FORMAT,

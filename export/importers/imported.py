@@ -1,5 +1,6 @@
 """The common result of all formats, and the error for models that cannot be imported."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,20 @@ from service.models.bundle import DecodingDefaults, Moses
 
 class SourceError(ValueError):
     """The model cannot be imported; the message names file, key, value and what is supported."""
+
+
+NO_MEMORY = re.compile(r"can(?:'t|not) allocate memory|bad.alloc|failed to allocate", re.IGNORECASE)
+"""What torch, ONNX Runtime, CTranslate2 and the operating system say if memory is exhausted."""
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Check whether an error of any library, or its cause, says that memory is exhausted."""
+    cause = error.__cause__
+    return (
+        isinstance(error, MemoryError)
+        or bool(NO_MEMORY.search(str(error)))
+        or (cause is not None and is_out_of_memory(cause))
+    )
 
 
 LogProbs = Callable[[Sequence[int], Sequence[int]], Tensor]

@@ -1,6 +1,7 @@
 """The directions of an imported model, with standard language codes."""
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 
 from export.importers.imported import Imported, SourceError
@@ -13,6 +14,11 @@ OTHERS = {"pob": "pt-BR"}
 """OPUS-MT's codes that are not standard, or have another meaning there."""
 SEVERAL = {"mul", "und", "zxx", "mis"}
 """Codes that have a name, but are not languages."""
+CODES = r"((?:[a-z]{2,3}|[A-Z]{2,})(?:[_+][A-Za-z]+)*)"
+NAME = re.compile(rf"opus-?mt((?:[-_].+?)??)[-_]{CODES}-{CODES}")
+"""Matches a name of OPUS-MT's, such as `opus-mt-tc-big-cat_oci_spa-en`: words, then both sides."""
+SUBTAG = re.compile(r"[A-Z][a-z]{3}|[A-Z]{2}|\d{3}")
+"""A script or region behind a code, with which it is one code: `zho_Hant`, `es_AR`."""
 
 
 def directions_of(
@@ -103,12 +109,56 @@ def _targets(imported: Imported, wanted: Sequence[str]) -> dict[str, int | None]
             f"the model does not name its target language ({_listed(imported.target_languages)}): "
             "--target en"
         )
-    if len(target_codes) > 1:
+    if len(target_codes) > 1 and wanted:
         raise SourceError(
             f"--target {','.join(target_codes)}: the model has no tags, so it has only one target"
         )
+    if len(target_codes) > 1:
+        raise SourceError(
+            f"the model names several target languages ({', '.join(target_codes)}), but has no tags to "
+            f"select one, so it has only one: --target {target_codes[0]}"
+        )
     start = imported.source_start
     return {target_codes[0]: None if start is None else imported.source.arrangement.place[start]}
+
+
+def languages_of_name(name: str) -> tuple[list[str], list[str]]:
+    """Return the codes of both sides in a name of OPUS-MT's; none for any other name, or an ambiguous one.
+
+    >>> languages_of_name("opus-mt-tc-big-cat_oci_spa-en")
+    (['cat', 'oci', 'spa'], ['en'])
+    >>> languages_of_name("opus-mt-en-de-fr")
+    ([], [])
+    """
+    match = NAME.fullmatch(name)
+    if match is None or any(is_language(word) for word in re.split("[-_]", match[1]) if word):
+        return [], []
+    return codes_in(match[2]), codes_in(match[3])
+
+
+def codes_in(joined: str) -> list[str]:
+    """Return the codes of a side of a model; what is not certainly several languages stays one code.
+
+    >>> [codes_in(joined) for joined in ("cat+oci+spa", "zho_Hant", "pt_br", "NORTH_EU", "")]
+    [['cat', 'oci', 'spa'], ['zho_Hant'], ['pt_br'], ['NORTH_EU'], []]
+    """
+    codes: list[str] = []
+    for part in filter(None, re.split(r"[_+]", joined)):
+        if codes and SUBTAG.fullmatch(part):
+            codes[-1] += f"_{part}"
+        else:
+            codes.append(part)
+    is_one = len(codes) == 2 and languages.locale("-".join(codes)) is not None  # as in pt_br
+    return [joined] if is_one or not all(map(is_language, codes)) else codes
+
+
+def first_known(*stated: Sequence[str]) -> list[str]:
+    """Return the first of several statements on the languages of a side that names a language.
+
+    If none does, as they name a group such as "gmq", return the first one that names anything.
+    """
+    known = (codes for codes in stated if any(map(is_language, codes)))
+    return list(next(known, next(filter(None, stated), ())))
 
 
 def code_of(code: str) -> str:
@@ -127,8 +177,11 @@ def is_language(code: str) -> bool:
     (True, False, False)
     """
     standard_code = code_of(code)
-    base = standard_code.split("-")[0]
-    return base not in SEVERAL and languages.name(standard_code) != standard_code and base.islower()
+    base, *subtags = standard_code.split("-")
+    if base in SEVERAL or not base.islower():
+        return False
+    are_languages = any(len(subtag) < 4 and subtag.islower() for subtag in subtags)
+    return not are_languages and languages.name(standard_code) != standard_code
 
 
 def _listed(codes: Sequence[str]) -> str:

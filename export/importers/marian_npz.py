@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from export.importers.folder_parts import languages_of_name, search_of, tags_among
+from export.importers.folder_parts import search_of, tags_among
 from export.importers.imported import Imported, Side, SourceError
+from export.importers.languages import first_known, languages_of_name
 from export.importers.marian_npz_weights import Tables, read_weights
 from export.importers.marian_vocabulary import read_vocabulary, side_of
 from export.importers.model_card import licence_of, rules_of, stated_languages
@@ -89,10 +90,11 @@ def read(source: Path) -> Imported:
     sides = _sides(settings, paths, ids, segmentation)
     config = _config(settings, sides, decoder.get("allow-unk", bool, False))
     weights = read_weights(tensors, config, settings, sides)
-    codes_of_name = languages_of_name(source.resolve().name)
     languages_by_side = [
-        stated or ([from_name] if from_name else [])
-        for stated, from_name in zip(stated_languages(source), codes_of_name, strict=True)
+        first_known(stated, of_name)
+        for stated, of_name in zip(
+            stated_languages(source), languages_of_name(source.resolve().name), strict=True
+        )
     ]
     other_files = [side.model for side in sides] + [
         source / name

@@ -10,7 +10,7 @@ from export.importers.imported import Side, SourceError
 from export.importers.segmentation import load_sentencepiece
 from export.importers.settings import parse_json, read_small, shown
 
-LINE = re.compile(r"(.*[^ ]) *: +(\d+) *,?")
+LINE = re.compile(r"(.*[^ ]) *: +(\d{1,9}) *,?")
 ESCAPE = re.compile(
     r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})"  # \xE4, \u00e4, \U0001f600
     r"|(.))"

@@ -8,7 +8,7 @@ from pathlib import Path
 MAX_BYTES = 65_536
 NORMALIZER = "normalize-punctuation"
 """The Moses script that OPUS-MT's pipelines call."""
-STATED = r"^[*-] *{} languages?(?:\(s\))?: *(.+)$"
+STATED = r"^ *[*-] *{} languages?(?:\(s\))?: *(.+)$"
 """The line with the languages of a side in the README of an OPUS-MT archive."""
 LICENCES = {
     "Attribution 4.0 International": "cc-by-4.0",
@@ -46,7 +46,7 @@ def stated_languages(folder: Path) -> tuple[list[str], list[str]]:
     sides = []
     for side in ("source", "target"):
         code = metadata.get(f"{side}Language") if isinstance(metadata, dict) else None
-        match = re.search(STATED.format(side), text, re.MULTILINE)
+        match = re.search(STATED.format(side), text, re.MULTILINE | re.IGNORECASE)
         codes = re.findall(r"[\w-]+", match[1]) if match else []
         sides.append([code] if isinstance(code, str) else codes)
     return sides[0], sides[1]

@@ -10,8 +10,8 @@ import yaml
 
 from export.importers.archive import UNREADABLE, check_sizes
 from export.importers.imported import SourceError
-from export.importers.settings import Settings, named_values, read_small
-from export.importers.tensors import Tensors
+from export.importers.settings import Settings, check_file, named_values, read_small
+from export.importers.tensors import Tensors, unreadable
 
 CONFIGURATION = "special:model.yml"
 MAX_YAML_BYTES = 1 << 20
@@ -56,8 +56,7 @@ def load_npz(path: Path) -> tuple[Settings, Tensors]:
     Raises:
         SourceError: the file is missing, broken, too large, or was not saved by Marian.
     """
-    if not path.is_file():
-        raise SourceError(f"{path}: is missing")
+    check_file(path)
     try:
         with zipfile.ZipFile(path) as file:
             check_sizes(path, file.infolist())
@@ -71,8 +70,7 @@ def load_npz(path: Path) -> tuple[Settings, Tensors]:
     except SourceError:
         raise
     except (*UNREADABLE, TypeError, MemoryError) as error:
-        reason = str(error).partition("\n")[0] or type(error).__name__
-        raise SourceError(f"{path}: cannot be read, it may be truncated: {reason}") from None
+        raise unreadable(path, error) from None
     settings = Settings(path / CONFIGURATION, read=lambda where: parse_yaml(where, text))
     return settings, Tensors(path, tensors)
 

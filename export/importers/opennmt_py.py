@@ -20,8 +20,9 @@ from export.importers.checkpoint import (
 from export.importers.ctranslate2_folder import sides_of
 from export.importers.ctranslate2_vocabulary import Tokens, Vocabulary, vocabulary_of
 from export.importers.fairseq_weights import check_positions
-from export.importers.folder_parts import languages_of_name, search_of
+from export.importers.folder_parts import search_of
 from export.importers.imported import Imported, Side, SourceError
+from export.importers.languages import languages_of_name
 from export.importers.model_card import licence_of
 from export.importers.network_settings import MAX_SIZE, Size, SizeKeys, network_settings
 from export.importers.segmentation import segmentation_of
@@ -116,9 +117,7 @@ def read(source: Path) -> Imported:
     tensors = _tensors(path, checkpoint)
     sizes = vocabularies[0].size, vocabularies[1].size
     config, weights = _network(settings, tensors, sides, sizes)
-    languages_by_side = [
-        [code] if code else [] for code in languages_of_name(source.resolve().name)
-    ]
+    languages_by_side = languages_of_name(source.resolve().name)
     return Imported(
         format=FORMAT,
         config=config,

@@ -1,10 +1,11 @@
 """Comparison of an imported model with its library: token ids of texts and log-probabilities of tokens."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import torch
 
-from export.importers.imported import Imported, Oracle, SourceError
+from export.importers.imported import Imported, Oracle, SourceError, is_out_of_memory
 from export.importers.settings import shown
 from export.importers.vocabulary import PieceTokenizers
 from model.data.corpus import Pair
@@ -38,7 +39,8 @@ def check_texts(
         tag = pieces.get(prefix[0], "") if prefix else ""
         [ids] = tokenizers.source.encode([text])
         actual = arrangement.to_format([*prefix, *ids, *imported.source_end])
-        expected = list(oracle.encode(tag, text))
+        with _errors_of(oracle, f"encode {shown(text)}"):
+            expected = list(oracle.encode(tag, text))
         if actual != expected:
             raise SourceError(f"{oracle.name} encodes {shown(text)} as {expected}, not as {actual}")
         count += 1
@@ -61,10 +63,23 @@ def check_log_probs(
     for pair in pairs[:: max(1, len(pairs) // SENTENCES)][:SENTENCES]:
         source, target = pair.source.tolist(), [BOS_ID, *pair.target.tolist()[:-1]]
         ours = network(torch.tensor([source]), torch.tensor([target]))[0].log_softmax(-1)
-        theirs = oracle.log_probs(source_side.to_format(source), target_side.to_format(target))
+        with _errors_of(oracle, "run the model"):
+            theirs = oracle.log_probs(source_side.to_format(source), target_side.to_format(target))
         differences.append((ours[:, bundle_ids] - theirs[:, format_ids]).abs().max())
     worst = float(torch.stack(differences).max())  # NaN if any value is NaN
     line = f"{oracle.name}: log-probabilities differ by {worst:.2g} at most"
     if not worst <= MAX_NATS_APART:
         raise SourceError(f"{line}; the limit is {MAX_NATS_APART}")
     return line
+
+
+@contextmanager
+def _errors_of(oracle: Oracle, task: str) -> Iterator[None]:
+    """Turn any error of a library in its `task` into a SourceError, except a lack of memory."""
+    try:
+        yield
+    except Exception as error:  # it may raise anything
+        if is_out_of_memory(error):
+            raise
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise SourceError(f"{oracle.name} cannot {task}: {reason}") from None

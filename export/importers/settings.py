@@ -13,6 +13,7 @@ Kind = TypeVar("Kind")
 Name = TypeVar("Name")
 Value = TypeVar("Value")
 MAX_BYTES = 1 << 26
+LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
 class _Shown(reprlib.Repr):
@@ -38,16 +39,31 @@ def shown(value: object) -> str:
     return _Shown().repr(value).replace("\n", " ")
 
 
+def check_file(path: Path) -> None:
+    """Check that this is a file with a content of its own.
+
+    Raises:
+        SourceError: it is missing, not a file, or what Git LFS leaves in the place of a large file.
+    """
+    if not path.exists():
+        raise SourceError(f"{path}: is missing")
+    if not path.is_file():
+        raise SourceError(f"{path}: is not a file")
+    with path.open("rb") as file:
+        if file.read(len(LFS_POINTER)) == LFS_POINTER:
+            raise SourceError(
+                f"{path}: is a pointer of Git LFS, not the file itself; get it with `git lfs pull` in its "
+                "folder, or download it again"
+            )
+
+
 def read_small(path: Path) -> bytes:
     """Read a file of at most `MAX_BYTES`, such as a configuration.
 
     Raises:
         SourceError: it is missing, not a file, too large, or cannot be read.
     """
-    if not path.exists():
-        raise SourceError(f"{path}: is missing")
-    if not path.is_file():
-        raise SourceError(f"{path}: is not a file")
+    check_file(path)
     if path.stat().st_size > MAX_BYTES:
         raise SourceError(f"{path}: has more than {MAX_BYTES} bytes")
     try:

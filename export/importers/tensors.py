@@ -14,8 +14,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from export.importers.imported import SourceError
-from export.importers.settings import parse_json, shown
+from export.importers.imported import SourceError, is_out_of_memory
+from export.importers.settings import check_file, parse_json, shown
 
 SAFETENSORS, PICKLED = "model.safetensors", "pytorch_model.bin"
 STORED_TYPES = {
@@ -112,6 +112,7 @@ def load_tensors(path: Path) -> Mapping[str, Tensor]:
     Raises:
         SourceError: the file is broken, or contains more than tensors.
     """
+    check_file(path)
     try:
         if path.suffix == ".safetensors":
             return MappedTensors(path)
@@ -175,8 +176,7 @@ def load_pickle(path: Path) -> Any:
     Raises:
         SourceError: the file is broken, or contains anything else; no code in it is executed.
     """
-    if not path.is_file():
-        raise SourceError(f"{path}: is not a file")
+    check_file(path)
     try:
         _check_archive(path)
         with torch.serialization.safe_globals([argparse.Namespace]), warnings.catch_warnings():
@@ -212,6 +212,8 @@ def _check_archive(path: Path) -> None:
 
 def unreadable(path: Path, error: Exception) -> SourceError:
     """Return the error for a file that its library cannot read."""
+    if is_out_of_memory(error):
+        return SourceError(f"{path}: there is not enough memory to read it")
     reason = str(error).partition("\n")[0].partition(". ")[0] or type(error).__name__
     return SourceError(f"{path}: cannot be read, it may be truncated: {reason}")
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from export.importers.imported import Oracle, SourceError
+from export.importers.imported import Oracle, SourceError, is_out_of_memory
 
 
 def marian_oracle(folder: Path) -> Oracle | None:
@@ -66,6 +66,8 @@ def _oracle(
                 str(folder), local_files_only=True
             )
     except Exception as error:  # it may raise anything
+        if is_out_of_memory(error):
+            raise
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise SourceError(f"{folder}: transformers cannot load it: {reason}") from None
     model.eval()
