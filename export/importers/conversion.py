@@ -15,7 +15,7 @@ from export.importers.formats import format_of
 from export.importers.held_out import drawn_sources, pairs_of, read_lines
 from export.importers.imported import Imported, SourceError
 from export.importers.languages import directions_of
-from export.importers.proof import check_log_probs, check_texts
+from export.importers.proof import check_log_probs, check_texts, problem_with_language_tokens
 from export.importers.vocabulary import save_vocabulary, tokenizers_of
 from export.material import ExportOptions, Material
 from model.network_config import ModelConfig
@@ -125,6 +125,8 @@ def _material(
         logger.info(check_log_probs(oracle, imported, network, pairs))
     else:
         logger.warning("not compared with the format's own library, which is not installed")
+    if problem := problem_with_language_tokens(imported, network, pairs):
+        logger.warning(problem)
     return Material(
         network=network,
         pairs=pairs,

@@ -21,6 +21,8 @@ from export.importers.ctranslate2_vocabulary import (
 )
 from export.importers.ctranslate2_weights import read_network
 from export.importers.folder_parts import (
+    as_small100,
+    is_small100,
     languages_among,
     search_of,
     tags_among,
@@ -77,7 +79,7 @@ def read_beside(source: Path, tokenizer_folder: Path) -> Imported:
         *segmentation.models,
     ]
     languages_by_side = languages_of_name(source.resolve().name)
-    return Imported(
+    imported = Imported(
         format=FORMAT,
         config=config,
         weights=weights,
@@ -96,6 +98,7 @@ def read_beside(source: Path, tokenizer_folder: Path) -> Imported:
         licence=licence_of(source, languages),
         oracle=partial(ctranslate2_oracle, source, vocabularies, spm, tokens),
     )
+    return as_small100(imported) if languages and is_small100(source) else imported
 
 
 def _variables(path: Path) -> Variables:

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from export.importers.imported import SourceError
-from export.importers.settings import read_json, shown
+from export.importers.imported import Imported, SourceError
+from export.importers.settings import Settings, read_json, shown
 from service.engine.types import LengthNorm, StopRule
 from service.models.bundle import DecodingDefaults
 
@@ -14,6 +15,7 @@ TAG = re.compile(r">>(.+)<<")
 """A piece at the beginning of a source that names the target language."""
 LANGUAGE = re.compile(r"([a-z]{3}_[A-Z][a-z]{3})|__([a-z]{2,3})__")
 """A language token of NLLB or M2M-100."""
+TOKENIZER_CONFIGS = "tokenizer_config.json", "config.json"
 SURROGATE = re.compile("[\ud800-\udfff]")
 MAX_LENGTH_PENALTY = 10.0
 
@@ -84,6 +86,25 @@ def tags_among(pieces: Iterable[str]) -> dict[str, str]:
     """
     matches = ((piece, TAG.fullmatch(piece)) for piece in pieces)
     return {match[1]: piece for piece, match in matches if match}
+
+
+def is_small100(folder: Path) -> bool:
+    """Check whether this is SMaLL-100, or a model tuned from it, by its tokenizer or its name.
+
+    It has the network and the vocabulary of M2M-100, but its sources begin with the token of the target
+    language, and its translations with none.
+    """
+    paths = [path for name in TOKENIZER_CONFIGS if (path := folder / name).is_file()]
+    classes = [Settings(path).get("tokenizer_class", str, "") for path in paths]
+    names = *classes, folder.resolve().name
+    has_tokenizer = (folder / "tokenization_small100.py").exists()
+    return has_tokenizer or any("small100" in name.lower().replace("-", "") for name in names)
+
+
+def as_small100(imported: Imported) -> Imported:
+    """Return a model of many languages as one whose sources begin with the token of the target language."""
+    tokens = imported.languages
+    return replace(imported, tags=tokens, languages={}, source_languages=list(tokens))
 
 
 def search_of(

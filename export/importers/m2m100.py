@@ -1,7 +1,8 @@
 """Hugging Face's folders of M2M-100 and NLLB-200: one network for a hundred or two hundred languages.
 
 The network is pre-norm with a norm after each stack, has one shared embedding table, and counts positions
-from 2. A source begins with the token of its language, and so does a translation.
+from 2. A source begins with the token of its language, and so does a translation. SMaLL-100 has such a
+network, too, but its sources begin with the token of the target language, and its translations with none.
 """
 
 from collections.abc import Mapping
@@ -14,8 +15,10 @@ from export.importers.arrangement import Arrangement
 from export.importers.fairseq_weights import HUGGING_FACE, read_weights
 from export.importers.folder_parts import (
     LANGUAGE,
+    as_small100,
     check_ids,
     has_model_type,
+    is_small100,
     languages_among,
     read_ids,
 )
@@ -73,7 +76,8 @@ def read(source: Path) -> Imported:
     weights = read_weights(tensors, config, (side, side), sizes, HUGGING_FACE)
     names = ("config.json", "generation_config.json", *TOKEN_LISTS, TOKENIZER, VOCABULARY, MODEL)
     longest = settings.number("max_length", 8, MAX_LENGTH, config.max_positions)
-    return Imported(
+    has_small100 = is_small100(source)
+    imported = Imported(
         format=FORMAT,
         config=config,
         weights=weights,
@@ -84,8 +88,11 @@ def read(source: Path) -> Imported:
         files=[path for name in (*names, tensors.path.name) if (path := source / name).exists()],
         languages=languages,
         licence=licence_of(source, languages),
-        oracle=partial(m2m100_oracle, source),
+        oracle=partial(
+            m2m100_oracle, source, "M2M100Tokenizer" if has_small100 else "AutoTokenizer"
+        ),
     )
+    return as_small100(imported) if has_small100 else imported
 
 
 def _side(source: Path, settings: Settings) -> tuple[Side, dict[str, str]]:

@@ -16,6 +16,7 @@ from service.models.bundle import Direction
 MAX_NATS_APART = 1e-3
 """Maximum difference of any token's log-probability; both sides compute in fp32."""
 SENTENCES, TEXTS = 8, 100
+MIN_SHARE_OF_LANGUAGES = 0.01
 
 
 def check_texts(
@@ -71,6 +72,34 @@ def check_log_probs(
     if not worst <= MAX_NATS_APART:
         raise SourceError(f"{line}; the limit is {MAX_NATS_APART}")
     return line
+
+
+@torch.inference_mode()
+def problem_with_language_tokens(
+    imported: Imported, network: Transformer, pairs: Sequence[Pair]
+) -> str:
+    """Return what is wrong if translations hardly ever begin with the token of a language by themselves.
+
+    A network that was trained with such tokens gives them nearly all of the probability. It is "" then, and
+    for models without such tokens.
+    """
+    place = imported.target.arrangement.place
+    tokens = [place[imported.target.ids[piece]] for piece in imported.languages.values()]
+    if not tokens:
+        return ""
+    shares = [
+        network(torch.tensor([pair.source.tolist()]), torch.tensor([[BOS_ID]]))[0, 0].softmax(-1)[
+            tokens
+        ]
+        for pair in pairs[:SENTENCES]
+    ]
+    share = float(torch.stack(shares).sum(1).mean())
+    if share >= MIN_SHARE_OF_LANGUAGES:
+        return ""
+    return (
+        f"the network gives the tokens of languages, with which its translations are made to begin, a "
+        f"probability of {share:.2g} there: was it trained with another order of tokens, as SMaLL-100 is?"
+    )
 
 
 @contextmanager

@@ -27,8 +27,10 @@ def marian_oracle(folder: Path) -> Oracle | None:
     return _oracle(folder, "MarianMTModel", "MarianTokenizer", encode)
 
 
-def m2m100_oracle(folder: Path) -> Oracle | None:
-    """Load an M2M100ForConditionalGeneration and the folder's tokenizer; return None without transformers.
+def m2m100_oracle(folder: Path, tokenizer_kind: str) -> Oracle | None:
+    """Load an M2M100ForConditionalGeneration and its tokenizer; return None without transformers.
+
+    `tokenizer_kind` is the name of the tokenizer's class.
 
     Raises:
         SourceError: transformers cannot load the folder.
@@ -39,7 +41,7 @@ def m2m100_oracle(folder: Path) -> Oracle | None:
         ids: Sequence[int] = tokenizer(text)["input_ids"]
         return ids
 
-    return _oracle(folder, "M2M100ForConditionalGeneration", "AutoTokenizer", encode)
+    return _oracle(folder, "M2M100ForConditionalGeneration", tokenizer_kind, encode)
 
 
 def _oracle(

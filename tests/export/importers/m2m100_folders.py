@@ -138,9 +138,17 @@ def write_m2m100(folder: Path) -> int:
 
 
 def train(
-    model: Any, folder: Path, source: str = "deu_Latn", target: str = "eng_Latn", steps: int = 150
+    model: Any,
+    folder: Path,
+    source: str = "deu_Latn",
+    target: str = "eng_Latn",
+    steps: int = 150,
+    small100: bool = False,
 ) -> None:
-    """Train from German to English, so that the network ends its sentences as real models do."""
+    """Train from German to English, so that the network ends its sentences as real models do.
+
+    With `small100`, `source` is the language of the source's first token, and translations begin with none.
+    """
     tokenizer = tokenizer_of(folder, source)
     tokenizer.tgt_lang = target
     pairs = toy.sentences()
@@ -150,7 +158,7 @@ def train(
         padding=True,
         return_tensors="pt",
     )
-    labels = batch.pop("labels")
+    labels = batch.pop("labels")[:, int(small100) :]
     labels = labels.masked_fill(labels == model.config.pad_token_id, -100)
     optimizer = torch.optim.Adam(model.parameters())
     generator = torch.Generator().manual_seed(0)
