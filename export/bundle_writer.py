@@ -77,8 +77,15 @@ def write_bundle(
     return publish(partial(material_of, checkpoint, text, options), out, options)
 
 
-def publish(make: Callable[[], Material], out: Path, options: ExportOptions) -> Manifest:
+def publish(
+    make: Callable[[], Material],
+    out: Path,
+    options: ExportOptions,
+    finish: Callable[[Path, Manifest], Manifest] = lambda _, manifest: manifest,
+) -> Manifest:
     """Export, verify and publish a network as the folder `out`, replacing a bundle that is there.
+
+    `finish` may change the complete bundle, and returns its manifest, before it takes its place.
 
     Nothing is written to `out` unless everything succeeds. The network is freed before the graphs are run, if
     only the result of `make` refers to it.
@@ -88,7 +95,7 @@ def publish(make: Callable[[], Material], out: Path, options: ExportOptions) -> 
         FileExistsError: `out` exists and is not a bundle.
     """
     with replacing(out) as folder, one_thread_an_operation():
-        manifest = _write(make, folder, options)
+        manifest = finish(folder, _write(make, folder, options))
         keep_documents(out, folder)
     return manifest
 

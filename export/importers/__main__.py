@@ -15,9 +15,11 @@ from pathlib import Path
 from export.importers.conversion import import_model
 from export.importers.hub import fetched
 from export.importers.imported import SourceError, is_out_of_memory
+from export.importers.rule_choice import AUTO, rules_named
 from export.material import ExportOptions
 from export.verify import VerificationError
 from model.checks import ConfigError
+from model.data.text import DataError
 from service.errors import BundleError
 
 NON_COMMERCIAL = re.compile(r"(?<![a-z])nc(?![a-z])", re.IGNORECASE)
@@ -59,6 +61,14 @@ def parser() -> argparse.ArgumentParser:
         "dashes and spaces as Moses does; default: if the model's files do so"
     )  # fmt: skip
     argument_parser.add_argument(
+        "--rules", default="", metavar="NAMES", help="rules for the model's weaknesses that need no "
+        "table, separated by commas; auto: those that improve the translations of --check"
+    )  # fmt: skip
+    argument_parser.add_argument(
+        "--check", type=Path, metavar="DIR", help="folder with aligned texts valid.<code>, of a "
+        "hundred lines or more, for --rules auto"
+    )  # fmt: skip
+    argument_parser.add_argument(
         "--licence", action="append", default=[], help="licence of the model; may be repeated"
     )
     return argument_parser
@@ -72,6 +82,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(
             f"error: --precisions: {min(unknown)} is not one of int8, fp16, fp32", file=sys.stderr
         )
+        return 2
+    if (options.rules == AUTO) != (options.check is not None):
+        print("error: --rules auto and --check need each other", file=sys.stderr)
         return 2
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     sources, targets = (
@@ -89,6 +102,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 targets,
                 options.data,
                 punctuation=options.normalize_punctuation,
+                rules={} if options.rules == AUTO else rules_named(options.rules),
+                check=options.check,
             )
     except Exception as error:
         if (reason := _reason(error, options)) is None:
@@ -115,7 +130,7 @@ def _reason(error: Exception, options: argparse.Namespace) -> str | None:
         )
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or options.out}: {error.strerror}"
-    known = (SourceError, BundleError, ConfigError, VerificationError, OSError)
+    known = (SourceError, BundleError, ConfigError, VerificationError, DataError, OSError)
     return str(error) if isinstance(error, known) else None
 
 

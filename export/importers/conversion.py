@@ -2,10 +2,11 @@
 
 import logging
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -16,6 +17,7 @@ from export.importers.held_out import drawn_sources, pairs_of, read_lines
 from export.importers.imported import Imported, SourceError
 from export.importers.languages import directions_of
 from export.importers.proof import check_log_probs, check_texts, problem_with_language_tokens
+from export.importers.rule_choice import CheckSet, read_check_sets, with_chosen_rules
 from export.importers.vocabulary import save_vocabulary, tokenizers_of
 from export.material import ExportOptions, Material
 from model.network_config import ModelConfig
@@ -37,6 +39,8 @@ def import_model(
     data: Path | None = None,
     *,
     punctuation: bool | None = None,
+    rules: Mapping[str, dict[str, Any]] | None = None,
+    check: Path | None = None,
 ) -> Manifest:
     """Read a model of another project and publish it as a bundle; `out` is changed only if all succeeds.
 
@@ -48,9 +52,12 @@ def import_model(
         target_languages: codes, if the model does not name them; or the ones to keep.
         data: text in the source language, for calibration.
         punctuation: whether to normalise punctuation as Moses does; by default, if the model's files do so.
+        rules: further text rules for the manifest, with their parameters.
+        check: a folder with aligned texts; rules that improve their translations are added.
 
     Raises:
         SourceError: the model cannot be imported, or its library computes something else.
+        DataError: a text in `check` is unusable, or two texts are not aligned.
         VerificationError: a graph does not compute what the network computes.
         FileExistsError: `out` exists and is not a bundle.
     """
@@ -60,16 +67,27 @@ def import_model(
         model_format = format_of(folder)
         logger.info("%s has the format %s", source, model_format.name)
 
+        check_sets: list[CheckSet] = []
+
         def make() -> Material:
             imported = model_format.read(folder)
             if punctuation is not None:
                 imported = replace(imported, rules={"punctuation": {}} if punctuation else {})
+            imported = replace(imported, rules={**imported.rules, **(rules or {})})
             check_sizes(imported.config, options.precisions)
             directions = directions_of(imported, source_languages, target_languages)
+            if check is not None:
+                check_sets.extend(read_check_sets(check, directions))
             provenance = _provenance(imported, source, options.licences)
             return _material(imported, directions, texts, provenance)
 
-        return publish(make, out, options)
+        def finish(unfinished: Path, manifest: Manifest) -> Manifest:
+            excluded = ["punctuation"] if punctuation is False else []
+            return (
+                with_chosen_rules(unfinished, manifest, check_sets, excluded) if check else manifest
+            )
+
+        return publish(make, out, options, finish)
 
 
 def check_sizes(config: ModelConfig, precisions: Sequence[Precision]) -> None:

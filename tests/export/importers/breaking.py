@@ -23,6 +23,18 @@ def truncated(name: str) -> Break:
     return change
 
 
+def left_to_lfs(name: str) -> Break:
+    """Replace a file by what `git clone` leaves of it without Git LFS."""
+
+    def change(folder: Path) -> None:
+        size = (folder / name).stat().st_size
+        (folder / name).write_text(
+            f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize {size}\n"
+        )
+
+    return change
+
+
 def made_a_folder(name: str) -> Break:
     def change(folder: Path) -> None:
         (folder / name).unlink()

@@ -47,6 +47,17 @@ def corrupted(path: Path) -> Path:
     return path
 
 
+def truncated(path: Path) -> Path:
+    data = pack(path, {"a.txt": bytes(range(256)) * 64}).read_bytes()
+    path.write_bytes(data[:-40])
+    return path
+
+
+def left_to_lfs(path: Path) -> Path:
+    path.write_text("version https://git-lfs.github.com/spec/v1\n")
+    return path
+
+
 def duplicated(path: Path) -> Path:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a.txt", b"A")
@@ -83,6 +94,8 @@ CASES: list[tuple[Callable[[Path], Path], str]] = [
     (lambda path: pack(path, {"a": bytes(80 << 20)}), "unpacks to 83886080 bytes; supported: up to"),
     (lambda path: pack(path, {str(n): b"" for n in range(1001)}), "has 1001 files; supported: up to"),
     (lambda path: pack(path, {"a": b"", "A/": b"", "a/b": b""}), "cannot be unpacked"),
+    (truncated, "is not a whole zip archive, it may be truncated; download it again"),
+    (left_to_lfs, "is a pointer of Git LFS"),
     (duplicated, "cannot be unpacked"),
     (corrupted, "cannot be unpacked"),
     (with_invalid_name, "cannot be unpacked: 'utf-8' codec"),

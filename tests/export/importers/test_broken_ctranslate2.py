@@ -11,7 +11,7 @@ import pytest
 from ctranslate2.specs import TransformerDecoderModelSpec
 from ctranslate2.specs.common_spec import Activation
 
-from tests.export.importers.breaking import Break, removed, truncated
+from tests.export.importers.breaking import Break, left_to_lfs, removed, truncated
 from tests.export.importers.ctranslate2_files import ModelFile, read_file, write_file
 from tests.export.importers.ctranslate2_folders import write_folder
 from tests.export.importers.test_broken_folders import setting
@@ -83,6 +83,7 @@ def renamed(old: bytes, new: bytes) -> Break:
 LAYER, W2 = "encoder/layer_0", "encoder/layer_0/ffn/linear_1/weight"
 ONE, ROW = np.array(1, np.int8), np.zeros(3, np.float32)
 CASES: list[tuple[Break, str]] = [
+    (left_to_lfs("model.bin"), "model.bin: is a pointer of Git LFS, not the file itself; get it with `git"),
     (truncated("model.bin"), "model.bin: ends at byte "),
     (bytes_of(bytearray.clear), "model.bin: cannot be read"),
     (bytes_of(lambda data: data.extend(b"more")), "model.bin: has 4 unexpected bytes at its end"),

@@ -14,6 +14,7 @@ import yaml
 from tests.export.importers.breaking import (
     Break,
     deep_value,
+    left_to_lfs,
     made_a_folder,
     removed,
     truncated,
@@ -80,6 +81,11 @@ def with_duplicate_member(name: str) -> Break:
 
 
 DEEP = yaml.safe_dump({"models": deep_value(), "vocabs": ["vocab.yml"] * 2}).encode()
+LAUGHS = "".join(
+    ["beam-size: 4\na0: &a0 [" + "lol, " * 9 + "lol]\n"]
+    + [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 9)]
+    + ["vocabs: [*a8, *a8]\n"]
+).encode()
 WQ = "encoder_l1_self_Wq"
 CASES: list[tuple[Break, str]] = [
     (setting("type", "amun"), "special:model.yml: type = 'amun'; supported: 'transformer'"),
@@ -119,6 +125,12 @@ CASES: list[tuple[Break, str]] = [
     (decoder(**{"word-penalty": 0.5}), "decoder.yml: word-penalty = 0.5; supported: 0"),
     (written("decoder.yml", b"\t- a: ["), "decoder.yml: is not valid YAML"),
     (written("decoder.yml", b"beam-size: 4\nbeam-size: 5\n"), "decoder.yml: 'beam-size' occurs twice"),
+    (written("decoder.yml", LAUGHS), "decoder.yml: has the alias *a0; supported: YAML without aliases"),
+    (tensor(YML, lambda _: np.frombuffer(LAUGHS, np.int8)), "model.yml: has the alias *a0; supported: YAML"),
+    (decoder(vocabs=[1, 2]), "decoder.yml: vocabs = [1, 2]; supported: two files"),
+    (left_to_lfs("model.npz"), "model.npz: is a pointer of Git LFS, not the file itself; get it with `git"),
+    (left_to_lfs("source.spm"), "source.spm: is a pointer of Git LFS"),
+    (left_to_lfs("vocab.yml"), "vocab.yml: is a pointer of Git LFS"),
     (written("decoder.yml", DEEP), "decoder.yml: models = [[["),
     (made_a_folder("decoder.yml"), "decoder.yml: is not a file"),
     (with_duplicate_member(f"{WQ}.npy"), f"model.npz: '{WQ}.npy' occurs twice"),

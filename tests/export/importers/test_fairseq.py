@@ -15,7 +15,7 @@ from model.tokenizer import BOS_ID
 from service.models.bundle import load
 from service.settings import Settings
 from service.translation.guards import loops
-from tests.export.importers.breaking import Break, deep_value, removed, truncated
+from tests.export.importers.breaking import Break, deep_value, left_to_lfs, removed, truncated
 from tests.export.importers.ctranslate2_peer import muddled_texts
 from tests.export.importers.fairseq_checkpoints import SHAPES, decode, encode, write_folder
 from tests.export.importers.test_ctranslate2 import import_folder, served
@@ -178,6 +178,7 @@ PROJECTION = "decoder.output_projection.weight"
         (saving({"args": None, "cfg": None, "model": {}}), "cfg = None; supported: options by name"),
         (saving([1]), f"{CHECKPOINT}: contains a list; supported: a dict of parts"),
         (saving({"model": Code()}), f"{CHECKPOINT}: contains code, which was not executed"),
+        (left_to_lfs(CHECKPOINT), f"{CHECKPOINT}: is a pointer of Git LFS"),
         (truncated(CHECKPOINT), f"{CHECKPOINT}: cannot be read, it may be truncated"),
         (split_by_subword_nmt, "needs words split by subword-nmt or fastBPE; supported: with the file"),
         (adding_line("▁the 3\n"), "'▁the' occurs twice"),
