@@ -137,7 +137,7 @@ CASES: list[tuple[Break, str]] = [
     (tensor(FC1, lambda one: one.long()), f"{FC1} is torch.int64; supported: floating point"),
     (tensor(FC1, lambda one: one / 0), f"{FC1} has values that are not finite"),
     (added("model.decoder.more.weight"), "model.decoder.more.weight is not part of the network"),
-    (left_to_lfs("model.safetensors"), "model.safetensors: is a pointer of Git LFS, not the file itself; get"),
+    (left_to_lfs("model.safetensors"), "model.safetensors: is a pointer of Git LFS, not the file itself"),
     (left_to_lfs("source.spm"), "source.spm: is a pointer of Git LFS, not the file itself; get it with `git"),
     (truncated("model.safetensors"), "model.safetensors: cannot be read, it may be truncated"),
     (truncated("config.json"), "config.json: is not valid JSON"),
