@@ -34,8 +34,9 @@ class _Loader(yaml.SafeLoader):
             SourceError: it is an alias.
         """
         if self.check_event(yaml.AliasEvent):
+            anchor = self.peek_event().anchor  # type: ignore[no-untyped-call]
             raise SourceError(
-                f"{self.where}: has the alias *{self.peek_event().anchor}; supported: YAML without aliases"
+                f"{self.where}: has the alias *{anchor}; supported: YAML without aliases"
             )
         return super().compose_node(parent, index)
 
