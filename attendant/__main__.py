@@ -64,9 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         for number in STOP_SIGNALS:
             if signal.getsignal(number) is _leave:  # after `_interrupt`
-                os._exit(
-                    128 + number
-                )  # a thread that computes would abort the process, or delay its end
+                # a thread that computes would abort the process, or delay its end
+                os._exit(128 + number)
             if signal.getsignal(number) is _interrupt:
                 signal.signal(number, signal.SIG_DFL)
 
