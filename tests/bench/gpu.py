@@ -235,14 +235,14 @@ def timed(search: Callable[[], list[Hypothesis]]) -> tuple[float, int]:
 
 def competition(subject: Subject) -> Part:
     """(d) CTranslate2 with the same weights, at its best batch size."""
-    from tests.bench import peer  # it may be missing
+    import ctranslate2  # it may be missing
+
+    from tests.bench import peer
 
     part: Part = {}
     folder = peer.convert(subject.network, subject.folder / "ctranslate2")
     compute = "float16" if subject.device == "cuda" else "float32"
-    translator = peer.ctranslate2.Translator(
-        str(folder), device=subject.device, compute_type=compute
-    )
+    translator = ctranslate2.Translator(str(folder), device=subject.device, compute_type=compute)
     names = peer.pieces(subject.network.config.vocab_size)
     texts = [[names[token] for token in source] for source in subject.sources]
     suppressed = [[names[PAD_ID]], [names[BOS_ID]]]
