@@ -118,6 +118,7 @@ class Pipeline:
             (rule for rule in rules if isinstance(rule, Placeholders)), Placeholders()
         )
         self.stand_in_tokens = self.placeholders.tokens
+        self.stand_in_kinds = self.placeholders.kinds
         self.clauses = next((rule for rule in rules if isinstance(rule, Clauses)), Clauses(0))
 
     @classmethod

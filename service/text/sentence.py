@@ -34,6 +34,8 @@ class Sentence:
     """Tags that enclose the whole sentence, which are not part of it: opening and closing."""
     problem: str = ""
     """Which part of it stays untranslated, and why; "" if none does."""
+    attempt: int = 0
+    """Number of translations in which its stand-ins were lost; each is followed by one with another kind."""
 
     @property
     def source(self) -> Run:
@@ -85,16 +87,19 @@ class Sentence:
     def with_more_protected(self, translation: str) -> "Sentence | None":
         """Return the sentence with everything protected that its rules can protect.
 
-        None if nothing more can be protected, or if there are not enough stand-ins.
+        If stand-ins were lost, it has those of another kind. None if nothing would be different, or if there
+        are not enough stand-ins.
 
         Args:
             translation: the translation that failed `came_through`.
         """
-        source = self._protected(translation)
-        if source is self.source:
+        source, attempt = self._protected(translation), self.attempt
+        if not stand_ins.came_through(translation, self.stand_ins):
+            attempt += 1
+        if source is self.source and attempt == self.attempt:
             return None
         prefix = self._begins_with
-        sentence = self._prepared(source, avoid=prefix)
+        sentence = replace(self, attempt=attempt)._prepared(source, avoid=prefix)
         return sentence.beginning(prefix) if sentence and sentence.around == self.around else None
 
     def in_pieces(self, translation: str) -> "Sentence | None":
@@ -143,7 +148,7 @@ class Sentence:
     def _prepared(
         self, source: Run, for_pieces: bool = False, avoid: str = ""
     ) -> "Sentence | None":
-        return prepared(source, self.pipeline, for_pieces, avoid, self.problem)
+        return prepared(source, self.pipeline, for_pieces, avoid, self.problem, self.attempt)
 
     @property
     def _begins_with(self) -> str:
@@ -204,17 +209,24 @@ class Sentence:
 
 
 def prepared(
-    source: Run, pipeline: Pipeline, for_pieces: bool = False, avoid: str = "", problem: str = ""
+    source: Run,
+    pipeline: Pipeline,
+    for_pieces: bool = False,
+    avoid: str = "",
+    problem: str = "",
+    attempt: int = 0,
 ) -> Sentence | None:
     """Prepare a sentence for a model; return None if there are not enough stand-ins.
 
     With `for_pieces`, the model does not read the stand-ins, so there are always enough. Stand-ins that occur
-    in `avoid` are not used. `problem` is that of the sentence.
+    in `avoid` are not used. `problem` and `attempt` are those of the sentence.
     """
     *stages, last = pipeline.prepare_sentence(source)
     last = stand_ins.joined(last)
-    tokens = pipeline.stand_in_tokens
-    chosen = stand_ins.for_pieces(last) if for_pieces else stand_ins.for_model(last, tokens, avoid)
+    if for_pieces:
+        chosen: list[StandIn] | None = stand_ins.for_pieces(last)
+    else:
+        chosen = stand_ins.for_model(last, pipeline.stand_in_kinds, avoid, attempt)
     if chosen is None:
         return None
     read = last
@@ -233,6 +245,7 @@ def prepared(
         pipeline,
         around=(tags_before, tags_after),
         problem=problem,
+        attempt=attempt,
     )
 
 

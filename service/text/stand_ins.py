@@ -1,45 +1,71 @@
-"""Tokens, names and numbers that replace protected parts: models copy these, but lose `%1$s`."""
+"""Tokens, codes, figures and names that replace protected parts: models copy these, but lose `%1$s`."""
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count, pairwise
+from functools import cache
+from itertools import count, islice
 
 from service.text.run import Protected, Run, replaced
-from service.text.words import TOUCHING, any_of
+from service.text.words import BLANKS, TOUCHING, any_of
 
-NAMES: tuple[str, ...] = ("Tom", "Boston", "Max", "Emma", "Berlin", "Anna", "Paris", "Peter")
-NUMBERS: tuple[str, ...] = ("20", "50", "12", "15", "30")
-YEARS: tuple[str, ...] = ("2010", "2012", "1995", "2001")
-TIMES: tuple[str, ...] = ("10:15", "11:20", "10:40")
-_KINDS = (
-    (re.compile(r"%[^a-zA-Z]*(?:hh|h|ll|l|z|j|t)?[diu](?:%%)?|#"), NUMBERS),  # %d, %5lu, %d%%, #
-    (re.compile(r"[^\w\s]?\d++(?:[.,]\d++)*+[ \u00a0]?[^\d\s]{0,3}"), NUMBERS),  # 5, $1.50, 20 km
+Kind = tuple[str, ...]
+"""Stand-ins of a kind, in the order in which they are used."""
+NAMES: Kind = ("Tom", "Boston", "Max", "Emma", "Berlin", "Anna", "Paris", "Peter")
+CODES: Kind = ("QV7", "WR4", "JF9", "GD3", "VL8", "RJ6", "FQ2", "LW5", "DV9", "GR7")
+"""No letter looks like one of another script, in which a model might write it."""
+FIGURES: Kind = ("376", "859", "748", "265", "597", "938", "426", "687", "569", "978")
+"""No year, no round number, and none that a language writes in words or counts like one or a few things."""
+FOR_LATIN = (CODES, FIGURES, NAMES)
+FOR_ANY_SCRIPT = (FIGURES, CODES)
+"""The kinds for a target language in another script, in which models write names and some codes."""
+NUMBERS: Kind = ("20", "50", "12", "15", "30", "40", "25", "60", "18", "35")
+YEARS: Kind = ("2010", "2012", "1995", "2001")
+TIMES: Kind = ("10:15", "11:20", "10:40")
+_OF_NUMBERS = (
+    # 5, $1.50, 20 km, but not {0} or %1$s
+    (re.compile(r"(?!%\d+\$)[^\w\s{\[#]?\d++(?:[.,]\d++)*+[ \u00a0]?[^\d\s]{0,3}"), NUMBERS),
     (re.compile(r"1\d{3}|20\d\d"), YEARS),
     (re.compile(r"\d{1,2}:\d\d"), TIMES),
 )
-"""Stand-ins for kinds of numbers; the last pattern that matches decides."""
+"""Stand-ins for numbers; the last pattern that matches decides."""
+_CONVERSION = re.compile(r"%[^a-zA-Z]*(?:hh|h|ll|l|z|j|t)?[diu](?:%%)?|#")
+"""A conversion of a number: %d, %5lu, %d%%; # in messages of ICU."""
+_COUNTS = frozenset(
+    "n no nr num number count min max total sum limit amount size length width height index quantity percent "
+    "percentage page pages day days hour hours minute minutes second seconds year years".split()
+)
+"""Words with which the name of a placeholder for a number begins or ends."""
+_VARIABLE = re.compile(r"[{%$\#\[][^/@]{1,40}+")
+_WORD_OF_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+"""A word in a name such as maxSize, MAX_SIZE."""
 
 _LETTER = re.compile(rf"[^\W{TOUCHING}]")
-"""A letter or digit that must not touch a name."""
-_ANY_NAME = re.compile(
-    rf"(?<!{_LETTER.pattern})(?:{any_of([*NAMES, *NUMBERS, *YEARS, *TIMES])})(?!{_LETTER.pattern})"
+"""A letter or digit that must not touch a stand-in."""
+_ENDING = re.compile(rf"['’]?(?:(?!\d){_LETTER.pattern}){{1,3}}(?!\w)")
+"""An ending of a word: {{name}}s, {{name}}'s, {{n}}th."""
+_ANY = re.compile(
+    rf"(?<!\d)(?<!\d[.,:])(?:{any_of([*FIGURES, *NUMBERS, *YEARS, *TIMES])})(?!\d|[.,:]\d)"
+    rf"|{any_of([*NAMES, *CODES])}"
     r"|<\w{1,20}>"  # a token
 )
+_DIGITS = re.compile(r"\d+")
 _BASE = re.compile(r"X\d+Y")
 """How stand-ins for pieces begin."""
 
 
 @dataclass(frozen=True, slots=True)
 class StandIn:
-    """A token, a name or a number in a sentence, and the protected part that it replaces."""
+    """A token, a code, a figure or a name in a sentence, and the protected part that it replaces."""
 
     name: str
     original: str
     """The protected part as text, or as markup if it has no text."""
     written: str
     """The protected part as it is written in the text's format."""
+    is_joined: bool = False
+    """Whether it touches a letter, as it then may in the translation, too."""
 
 
 def joined(run: Run) -> Run:
@@ -65,33 +91,30 @@ def _as_one(run: Run, parts: Sequence[Protected]) -> Protected:
     return Protected(parts[0].begin, parts[-1].end, raw)
 
 
-def for_model(run: Run, tokens: Sequence[str] = (), avoid: str = "") -> list[StandIn] | None:
-    """Choose a stand-in for each protected part: `tokens` if there are any, otherwise names and numbers.
+def for_model(
+    run: Run, kinds: Sequence[Kind], avoid: str = "", attempt: int = 0
+) -> list[StandIn] | None:
+    """Choose a stand-in for each protected part, of the first of these kinds that suits it; see `_suiting`.
 
-    Return None if there are not enough, or if a name would touch a word. Stand-ins that occur in the text or
-    in `avoid` are not used.
+    Return None if there are not enough. Stand-ins that occur in the text or in `avoid` are not used. Another
+    attempt uses the next kind.
     """
     if not run.protected:
         return []
-    if tokens:
-        unused = [token for token in tokens if token not in run.text and token not in avoid]
-        if len(unused) < len(run.protected):
-            return None
-        return [
-            _stand_in(run, part, token) for part, token in zip(run.protected, unused, strict=False)
-        ]
-    if _any_touches(run):
-        return None
     other_text = f"{run.unprotected()} {avoid}"
-    words = set(_ANY_NAME.findall(other_text))
-    unused_names = {
+    numbers = set(_DIGITS.findall(other_text))
+
+    @cache
+    def unused(kind: Kind) -> Iterator[str]:
         # the digits of a number may be part of another number
-        kind: iter([one for one in kind if one not in (words if one[0].isdigit() else other_text)])
-        for kind in (NAMES, NUMBERS, YEARS, TIMES)
-    }
+        return (one for one in kind if one not in (numbers if one.isdecimal() else other_text))
+
     stand_ins = []
-    for part in run.protected:
-        name = next(unused_names[_kind(run.raw(part))], None)
+    for part, is_next_to_part in zip(run.protected, _next_to_parts(run), strict=True):
+        order = _suiting(run, part, kinds, is_next_to_part)
+        if attempt and not _is_number(run.raw(part)):
+            order = [*order[attempt:], *order[:attempt]]
+        name = next((name for kind in order for name in islice(unused(kind), 1)), None)
         if name is None:
             return None
         stand_ins.append(_stand_in(run, part, name))
@@ -105,28 +128,73 @@ def for_pieces(run: Run) -> list[StandIn]:
     return [_stand_in(run, part, f"{base}{number}X") for number, part in enumerate(run.protected)]
 
 
-def _kind(original: str) -> tuple[str, ...]:
-    fitting = [names for pattern, names in _KINDS if pattern.fullmatch(original)]
-    return fitting[-1] if fitting else NAMES
+def _suiting(run: Run, part: Protected, kinds: Sequence[Kind], is_next_to_part: bool) -> list[Kind]:
+    """Return the kinds for a protected part, best first.
+
+    Figures replace numbers. Beside letters, a name takes an ending (Toms, Tom's) and a figure any word (20px),
+    unless the model has tokens. Only these may touch a digit or another part.
+    """
+    text, original, begin, end = run.text, run.raw(part), part.begin, part.end
+    before, behind = text[max(0, begin - 2) : begin], text[end : end + 2]
+    if is_next_to_part or before[-1:].isdigit() or behind[:1].isdigit():
+        return [kind for kind in kinds if _is_of_tokens(kind)]
+    is_joined = [_LETTER.match(one) is not None for one in (before[-1:], behind[:1])]
+    has_ending = (
+        not is_joined[0] and end - begin > 1 and _ENDING.match(text, end) is not None
+    )
+    number = _kind_of_number(original)
+    first: list[Kind] = []
+    if number:
+        first = [number, FIGURES]
+    elif has_ending and NAMES in kinds:
+        first = [NAMES]
+    elif any(is_joined):
+        first = [FIGURES]
+    if _is_of_tokens(kinds[0]) and (not has_ending or _is_number(original)):
+        first = []
+    order = list(dict.fromkeys([*first, *kinds]))
+    is_near_digit = any(
+        around[:1].isdigit() and around[1:].strip(BLANKS) == "" for around in (before, behind[::-1])
+    )
+    if is_near_digit and not _is_number(original):
+        order = [kind for kind in order if not kind[0][0].isdigit()]
+    return order
+
+
+def _next_to_parts(run: Run) -> list[bool]:
+    """Return whether each protected part touches another one."""
+    begins, ends = {part.begin for part in run.protected}, {part.end for part in run.protected}
+    return [part.begin in ends or part.end in begins for part in run.protected]
+
+
+def _is_of_tokens(kind: Kind) -> bool:
+    return kind[0].startswith("<")
+
+
+def _is_number(original: str) -> bool:
+    return any(pattern.fullmatch(original) for pattern, _ in _OF_NUMBERS)
+
+
+def _kind_of_number(original: str) -> Kind | None:
+    """Return the kind for a number, or for a placeholder that stands for one; None for anything else."""
+    fitting = [kind for pattern, kind in _OF_NUMBERS if pattern.fullmatch(original)]
+    if fitting:
+        return fitting[-1]
+    words = _WORD_OF_NAME.findall(original) if _VARIABLE.fullmatch(original) else []
+    is_count = any(word.lower() in _COUNTS for word in words[:1] + words[-1:])
+    return NUMBERS if is_count or _CONVERSION.fullmatch(original) else None
 
 
 def _stand_in(run: Run, part: Protected, name: str) -> StandIn:
-    raw, original = run.raw(part), run.text[part.begin : part.end]
-    return StandIn(name, raw if part.raw is not None else original, raw)
-
-
-def _any_touches(run: Run) -> bool:
-    """Check whether stand-ins for the protected parts would touch a word or each other."""
-    text = run.text
-    neighbours = {text[max(0, part.begin - 1) : part.begin] for part in run.protected}
-    neighbours |= {text[part.end : part.end + 1] for part in run.protected}
-    return any(map(_LETTER.match, neighbours)) or any(
-        part.end == next_part.begin for part, next_part in pairwise(run.protected)
-    )
+    raw, text = run.raw(part), run.text
+    original = text[part.begin : part.end]
+    around = text[max(0, part.begin - 1) : part.begin], text[part.end : part.end + 1]
+    is_joined = any(map(_LETTER.match, around)) or _ENDING.match(text, part.end) is not None
+    return StandIn(name, raw if part.raw is not None else original, raw, is_joined)
 
 
 def came_through(translation: str, stand_ins: Sequence[StandIn]) -> bool:
-    """Check that every stand-in occurs exactly once, as a separate word."""
+    """Check that every stand-in occurs exactly once, as a separate word unless it was joined to one."""
     names = Counter(match[0] for match in _occurrences(translation, stand_ins))
     return all(names[stand_in.name] == 1 for stand_in in stand_ins)
 
@@ -193,8 +261,17 @@ def restored(translation: Run, stand_ins: Sequence[StandIn]) -> Run:
 
 def _occurrences(text: str, stand_ins: Sequence[StandIn]) -> Iterator[re.Match[str]]:
     """Yield the places of stand-ins in a text, in order."""
-    if stand_ins:
-        names = {stand_in.name for stand_in in stand_ins}
-        base = _BASE.match(stand_ins[0].name)
-        pattern = re.compile(rf"{base[0]}\d+X") if base else _ANY_NAME
-        yield from (match for match in pattern.finditer(text) if match[0] in names)
+    if not stand_ins:
+        return
+    by_name = {stand_in.name: stand_in for stand_in in stand_ins}
+    base = _BASE.match(stand_ins[0].name)
+    for match in (re.compile(rf"{base[0]}\d+X") if base else _ANY).finditer(text):
+        stand_in = by_name.get(match[0])
+        if stand_in and (base or stand_in.is_joined or not _touches(match)):
+            yield match
+
+
+def _touches(match: re.Match[str]) -> bool:
+    """Check whether a match touches a letter."""
+    text, (begin, end) = match.string, match.span()
+    return any(map(_LETTER.match, (text[max(0, begin - 1) : begin], text[end : end + 1])))

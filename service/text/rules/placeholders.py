@@ -1,11 +1,12 @@
 """Protects variables, addresses, code and similar parts, which a translation must not change.
 
 A model that has never seen `%1$s` loses it. So it is replaced by a token that the model was trained to copy,
-or by a name, which models do copy. If that does not appear exactly once in the translation, the parts of the
-sentence around it are translated separately.
+or by a code or figure, which models do copy. If that does not appear exactly once in the translation, another
+kind is tried, and at last, the parts of the sentence around it are translated separately.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, Self, cast
 
 from pydantic import Field, StringConstraints
@@ -15,6 +16,7 @@ from service.text.languages import NEUTRAL, Language
 from service.text.rules.figures import figures_of
 from service.text.rules.rule import Parameters, Rule, Setting
 from service.text.run import Run
+from service.text.stand_ins import FOR_ANY_SCRIPT, FOR_LATIN, Kind
 from service.text.words import TOUCHING, code_between
 
 HASHTAG = r"(?<![\w&])\#\w*[^\W\d_]\w*"
@@ -211,7 +213,7 @@ class Tokens(Parameters):
         tuple[Annotated[str, StringConstraints(pattern=r"^<\w{1,20}>$")], ...],
         Field(max_length=100),
     ] = ()
-    """Tokens that the model was trained to copy, such as `<p0>`; by default, names and numbers are used."""
+    """Tokens that the model was trained to copy, such as `<p0>`; by default, codes and figures are used."""
 
 
 class Placeholders(Rule):
@@ -222,9 +224,20 @@ class Placeholders(Rule):
     is_of_signs = True
     parameters = Tokens
 
-    def __init__(self, tokens: tuple[str, ...] = (), source: Language = NEUTRAL) -> None:
-        """Set the tokens that replace protected parts, and the language, by which amounts are read."""
-        self.tokens = tokens
+    def __init__(
+        self,
+        tokens: tuple[str, ...] = (),
+        kinds: Sequence[Kind] = FOR_ANY_SCRIPT,
+        source: Language = NEUTRAL,
+    ) -> None:
+        """Set the stand-ins for protected parts, and the language, by which amounts are read.
+
+        Args:
+            tokens: those that the model was trained to copy.
+            kinds: what else replaces protected parts, best first.
+            source: the source language.
+        """
+        self.tokens, self.kinds = tokens, (*([tokens] if tokens else []), *kinds)
         self._figures = figures_of(source)
 
     @classmethod
@@ -238,8 +251,9 @@ class Placeholders(Rule):
         for tokenizer in setting.tokenizers:
             if missing := [token for token in tokens if not tokenizer.has_piece(token)]:
                 raise BundleError(f": the vocabulary has no {missing[0]}", setting.tables.folder)
-        source, _ = setting.languages
-        return cls(tokens, source)
+        source, target = setting.languages
+        kinds = FOR_LATIN if target.script == "Latn" else FOR_ANY_SCRIPT
+        return cls(tokens, kinds, source)
 
     def prepare(self, run: Run) -> Run:
         """Protect the placeholders."""

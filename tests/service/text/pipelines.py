@@ -22,6 +22,7 @@ from service.text.rules.single_words import SingleWords
 from service.text.rules.unknown_names import UnknownNames
 from service.text.run import Format, Run
 from service.text.segmenter import Splitting
+from service.text.stand_ins import CODES, NAMES
 from service.text.tables import Tables
 from service.text.words import Alignment, align_words, word_spans
 
@@ -44,7 +45,7 @@ def every_rule(
     setting = Setting(Tables(Path()), source.code, target.code, tokenizers, Parameters())
     given: dict[type[Rule], Rule] = {
         Names: Names({}),
-        Placeholders: Placeholders(),
+        Placeholders: Placeholders(kinds=(NAMES, CODES)),
         SingleWords: SingleWords({}),
         UnknownNames: UnknownNames(KnownWords(())),
         Clauses: Clauses(max_words, source=source, target=target),
