@@ -8,7 +8,7 @@ from functools import cache
 from itertools import count, islice
 
 from service.text.run import Protected, Run, replaced
-from service.text.words import BLANKS, TOUCHING, any_of
+from service.text.words import TOUCHING, any_of
 
 Kind = tuple[str, ...]
 """Stand-ins of a kind, in the order in which they are used."""
@@ -43,7 +43,7 @@ _WORD_OF_NAME = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 _LETTER = re.compile(rf"[^\W{TOUCHING}]")
 """A letter or digit that must not touch a stand-in."""
-_ENDING = re.compile(rf"['’]?(?:(?!\d){_LETTER.pattern}){{1,3}}(?!\w)")
+_ENDING = re.compile(rf"['’]?(?:(?!\d){_LETTER.pattern}){{1,3}}(?![\w-])")
 """An ending of a word: {{name}}s, {{name}}'s, {{n}}th."""
 _ANY = re.compile(
     rf"(?<!\d)(?<!\d[.,:])(?:{any_of([*FIGURES, *NUMBERS, *YEARS, *TIMES])})(?!\d|[.,:]\d)"
@@ -101,8 +101,8 @@ def for_model(
     """
     if not run.protected:
         return []
-    other_text = f"{run.unprotected()} {avoid}"
-    numbers = set(_DIGITS.findall(other_text))
+    other_text = f"{run.text} {avoid}"
+    numbers = set(_DIGITS.findall(f"{run.unprotected()} {avoid}"))
 
     @cache
     def unused(kind: Kind) -> Iterator[str]:
@@ -131,32 +131,28 @@ def for_pieces(run: Run) -> list[StandIn]:
 def _suiting(run: Run, part: Protected, kinds: Sequence[Kind], is_next_to_part: bool) -> list[Kind]:
     """Return the kinds for a protected part, best first.
 
-    Figures replace numbers. Beside letters, a name takes an ending (Toms, Tom's) and a figure any word (20px),
-    unless the model has tokens. Only these may touch a digit or another part.
+    Figures replace numbers. Beside letters, a name takes an ending (Toms, Tom's), and a figure any word (20px).
+    Only a token may touch a digit or another part; it needs a name or figure only for an ending.
     """
-    text, original, begin, end = run.text, run.raw(part), part.begin, part.end
-    before, behind = text[max(0, begin - 2) : begin], text[end : end + 2]
+    text, original = run.text, run.raw(part)
+    before, behind = text[max(0, part.begin - 2) : part.begin], text[part.end : part.end + 2]
     if is_next_to_part or before[-1:].isdigit() or behind[:1].isdigit():
         return [kind for kind in kinds if _is_of_tokens(kind)]
-    is_joined = [_LETTER.match(one) is not None for one in (before[-1:], behind[:1])]
-    has_ending = (
-        not is_joined[0] and end - begin > 1 and _ENDING.match(text, end) is not None
-    )
-    number = _kind_of_number(original)
+    is_number, number = _is_number(original), _kind_of_number(original)
+    is_behind_letter = _LETTER.match(before[-1:]) is not None
+    is_long = part.end - part.begin > 1  # of one character are signs: 5 µm
+    has_ending = is_long and not is_behind_letter and _ENDING.match(text, part.end) is not None
     first: list[Kind] = []
-    if number:
+    if _is_of_tokens(kinds[0]) and (is_number or not has_ending):
+        pass
+    elif number:
         first = [number, FIGURES]
     elif has_ending and NAMES in kinds:
         first = [NAMES]
-    elif any(is_joined):
+    elif is_behind_letter or _LETTER.match(behind[:1]):
         first = [FIGURES]
-    if _is_of_tokens(kinds[0]) and (not has_ending or _is_number(original)):
-        first = []
     order = list(dict.fromkeys([*first, *kinds]))
-    is_near_digit = any(
-        around[:1].isdigit() and around[1:].strip(BLANKS) == "" for around in (before, behind[::-1])
-    )
-    if is_near_digit and not _is_number(original):
+    if not is_number and any(map(str.isdigit, before + behind)):  # a model might read one number
         order = [kind for kind in order if not kind[0][0].isdigit()]
     return order
 
@@ -267,11 +263,13 @@ def _occurrences(text: str, stand_ins: Sequence[StandIn]) -> Iterator[re.Match[s
     base = _BASE.match(stand_ins[0].name)
     for match in (re.compile(rf"{base[0]}\d+X") if base else _ANY).finditer(text):
         stand_in = by_name.get(match[0])
-        if stand_in and (base or stand_in.is_joined or not _touches(match)):
+        if stand_in and (base or stand_in.is_joined or not _is_part_of_word(match)):
             yield match
 
 
-def _touches(match: re.Match[str]) -> bool:
-    """Check whether a match touches a letter."""
+def _is_part_of_word(match: re.Match[str]) -> bool:
+    """Check whether a match touches a letter, as only tokens may."""
     text, (begin, end) = match.string, match.span()
+    if text[begin] == "<":
+        return False
     return any(map(_LETTER.match, (text[max(0, begin - 1) : begin], text[end : end + 1])))

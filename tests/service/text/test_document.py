@@ -138,10 +138,19 @@ def test_placeholders_are_hidden_and_restored(placeholder: str) -> None:
     assert not sentence.came_through(f"{name.name} and {name.name}")
 
 
-def test_a_word_is_split_around_a_placeholder() -> None:
-    document = take_apart("Der Hund{s} schläft.", "text")
-    assert [one.text for one in document.sentences] == ["Der Hund", "schläft."]
-    assert unchanged(document) == "Der Hund{s} schläft."
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Der Hund{s} schläft.", ["Der Hund376 schläft."]),
+        ("Die {typ}datei ist leer.", ["Die 376datei ist leer."]),
+        ("{name}s Hund schläft.", ["Toms Hund schläft."]),
+        ("{zahl}7 Hunde schlafen.", ["7 Hunde schlafen."]),  # no stand-in may touch a digit
+    ],
+)
+def test_a_placeholder_may_be_part_of_a_word(text: str, read: list[str]) -> None:
+    document = take_apart(text, "text")
+    assert [one.text for one in document.sentences] == read
+    assert unchanged(document) == text
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def numbered(text: str, form: Format) -> tuple[list[str], str]:
         ("设置→隐私与安全", ["设置", "隐私与安全"], "0→1"),
         ("pondělí..pátek", ["pondělí", "pátek"], "0..1"),
         ("Po|Út|St", ["Po", "Út", "St"], "0|1|2"),
-        ("jeden soubor|%n souborů|", ["jeden soubor", "Tom souborů|"], "0|1"),
+        ("jeden soubor|%n souborů|", ["jeden soubor", "20 souborů|"], "0|1"),
         ('"dům","","-","pes"', ["dům", "pes"], '"0","","-","1"'),
         ('id;"";jméno;město', ["id", "jméno", "město"], '0;"";1;2'),
         ('"dům","pes","ano"', ["dům", "pes", "ano"], '"0","1","2"'),

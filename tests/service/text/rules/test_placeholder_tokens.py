@@ -60,8 +60,11 @@ def test_a_token_in_the_text_itself_is_allowed() -> None:
         assert found.came_through(found.text)
 
 
-def test_too_many_placeholders_for_the_tokens_yield_no_sentence() -> None:
-    assert sentence("{a} {b} {c} {d} sind da") is None
+def test_placeholders_for_which_there_is_no_token_have_figures() -> None:
+    found = sentence("{a} {b} {c} {d} sind da")
+    assert found is not None
+    assert found.text == "<p0> <p1> <p2> 376 sind da"
+    assert sentence("{a} " * 100 + "sind da") is None
 
 
 @given(st.text(alphabet="ab {}%<p01>.", max_size=30))
