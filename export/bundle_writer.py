@@ -25,6 +25,7 @@ from export.material import ExportOptions, Material, VocabularyFiles, material_o
 from export.parallel import in_parallel, one_thread_an_operation
 from export.quantize import calibrate
 from export.scorer import build_scorer
+from export.stand_ins import copied_kinds
 from export.verify import (
     engine_translations,
     reference_translations,
@@ -171,6 +172,10 @@ def _write(make: Callable[[], Material], folder: Path, options: ExportOptions) -
     if heads:
         runner = OnnxModelRunner(encoder, decoder, scorer=folder / SCORER)
         logger.info(verify_scorer(scored, runner))
+    if "tokens" not in (stand_ins := rules.get("placeholders", {})):
+        kinds = copied_kinds(Bundle(folder, manifest_without_rules), sources, SPECIAL)
+        if kinds:
+            rules["placeholders"] = {**stand_ins, "kinds": kinds}
     manifest = manifest_without_rules.model_copy(update={"rules": rules})
     write_manifest(folder, manifest)
     return manifest

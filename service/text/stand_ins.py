@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import count, islice
 
+from service.text.languages import Language
 from service.text.run import Protected, Run, replaced
 from service.text.words import TOUCHING, any_of
 
@@ -17,9 +18,16 @@ CODES: Kind = ("QV7", "WR4", "JF9", "GD3", "VL8", "RJ6", "FQ2", "LW5", "DV9", "G
 """No letter looks like one of another script, in which a model might write it."""
 FIGURES: Kind = ("376", "859", "748", "265", "597", "938", "426", "687", "569", "978")
 """No year, no round number, and none that a language writes in words or counts like one or a few things."""
-FOR_LATIN = (CODES, FIGURES, NAMES)
-FOR_ANY_SCRIPT = (FIGURES, CODES)
-"""The kinds for a target language in another script, in which models write names and some codes."""
+CAPITALS: Kind = ("QVJ", "WRF", "JLD", "GFQ", "VDL", "RJQ", "FLV", "LDG", "DVR", "GRJ")
+KINDS: dict[str, Kind] = {
+    "codes": CODES,
+    "figures": FIGURES,
+    "capitals": CAPITALS,
+    "names": NAMES,
+}
+"""The kinds that a manifest may name, best first for a target language in Latin script."""
+_FOR_OTHER_SCRIPTS = ("figures", "codes", "capitals")
+"""In another script, models write names, and may write the letters of codes."""
 NUMBERS: Kind = ("20", "50", "12", "15", "30", "40", "25", "60", "18", "35")
 YEARS: Kind = ("2010", "2012", "1995", "2001")
 TIMES: Kind = ("10:15", "11:20", "10:40")
@@ -47,7 +55,7 @@ _ENDING = re.compile(rf"['’]?(?:(?!\d){_LETTER.pattern}){{1,3}}(?![\w-])")
 """An ending of a word: {{name}}s, {{name}}'s, {{n}}th."""
 _ANY = re.compile(
     rf"(?<!\d)(?<!\d[.,:])(?:{any_of([*FIGURES, *NUMBERS, *YEARS, *TIMES])})(?!\d|[.,:]\d)"
-    rf"|{any_of([*NAMES, *CODES])}"
+    rf"|{any_of([*NAMES, *CODES, *CAPITALS])}"
     r"|<\w{1,20}>"  # a token
 )
 _DIGITS = re.compile(r"\d+")
@@ -66,6 +74,11 @@ class StandIn:
     """The protected part as it is written in the text's format."""
     is_joined: bool = False
     """Whether it touches a letter, as it then may in the translation, too."""
+
+
+def names_of_kinds(target: Language) -> list[str]:
+    """Return the names of the kinds that replace placeholders by default, best first."""
+    return list(KINDS if target.script == "Latn" else _FOR_OTHER_SCRIPTS)
 
 
 def joined(run: Run) -> Run:

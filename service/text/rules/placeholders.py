@@ -7,7 +7,7 @@ kind is tried, and at last, the parts of the sentence around it are translated s
 
 import re
 from collections.abc import Sequence
-from typing import Annotated, Self, cast
+from typing import Annotated, Literal, Self, cast
 
 from pydantic import Field, StringConstraints
 
@@ -16,7 +16,7 @@ from service.text.languages import NEUTRAL, Language
 from service.text.rules.figures import figures_of
 from service.text.rules.rule import Parameters, Rule, Setting
 from service.text.run import Run
-from service.text.stand_ins import FOR_ANY_SCRIPT, FOR_LATIN, Kind
+from service.text.stand_ins import CODES, FIGURES, KINDS, Kind, names_of_kinds
 from service.text.words import TOUCHING, code_between
 
 HASHTAG = r"(?<![\w&])\#\w*[^\W\d_]\w*"
@@ -206,14 +206,21 @@ _WORDS = re.compile(
 """Words in scripts without spaces: parts of placeholders, or `word` if they only touch one."""
 
 
-class Tokens(Parameters):
-    """The parameter of the rule."""
+KindName = Literal["codes", "figures", "capitals", "names"]
+
+
+class StandIns(Parameters):
+    """The parameters of the rule."""
 
     tokens: Annotated[
         tuple[Annotated[str, StringConstraints(pattern=r"^<\w{1,20}>$")], ...],
         Field(max_length=100),
     ] = ()
-    """Tokens that the model was trained to copy, such as `<p0>`; by default, codes and figures are used."""
+    """Tokens that the model was trained to copy, such as `<p0>`."""
+    kinds: Annotated[
+        dict[str, Annotated[tuple[KindName, ...], Field(min_length=1)]], Field(max_length=100)
+    ] = {}
+    """What else replaces protected parts, best first, by direction ("en-ru"), as the import found out."""
 
 
 class Placeholders(Rule):
@@ -222,12 +229,12 @@ class Placeholders(Rule):
     name = "placeholders"
     is_default = True
     is_of_signs = True
-    parameters = Tokens
+    parameters = StandIns
 
     def __init__(
         self,
         tokens: tuple[str, ...] = (),
-        kinds: Sequence[Kind] = FOR_ANY_SCRIPT,
+        kinds: Sequence[Kind] = (FIGURES, CODES),
         source: Language = NEUTRAL,
     ) -> None:
         """Set the stand-ins for protected parts, and the language, by which amounts are read.
@@ -247,13 +254,14 @@ class Placeholders(Rule):
         Raises:
             BundleError: the vocabulary lacks one of them.
         """
-        tokens = cast(Tokens, setting.parameters).tokens
+        parameters = cast(StandIns, setting.parameters)
+        tokens = parameters.tokens
         for tokenizer in setting.tokenizers:
             if missing := [token for token in tokens if not tokenizer.has_piece(token)]:
                 raise BundleError(f": the vocabulary has no {missing[0]}", setting.tables.folder)
         source, target = setting.languages
-        kinds = FOR_LATIN if target.script == "Latn" else FOR_ANY_SCRIPT
-        return cls(tokens, kinds, source)
+        names = parameters.kinds.get(f"{setting.source}-{setting.target}", names_of_kinds(target))
+        return cls(tokens, [KINDS[name] for name in names], source)
 
     def prepare(self, run: Run) -> Run:
         """Protect the placeholders."""
