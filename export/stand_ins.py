@@ -13,7 +13,7 @@ from service.engine.types import SpecialIds
 from service.models.bundle import Bundle, Direction
 from service.models.vocabularies import load_tokenizers
 from service.text.languages import profile
-from service.text.stand_ins import KINDS, StandIn, came_through, names_of_kinds
+from service.text.stand_ins import KINDS_BY_NAME, StandIn, came_through, names_of_kinds
 
 logger = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ SENTENCES = 12
 MAX_DIRECTIONS = 8
 """Directions in which stand-ins are tried; the others have the default kinds."""
 LEAST_SHARE = 0.5
-"""Share of the stand-ins of a kind that must come through; less says more about the text than about the kind."""
+"""Share of the stand-ins of a kind that must come through."""
 DISTINCT = 0.25
 """Difference between two such shares that is no chance."""
 
@@ -58,9 +58,7 @@ def copied_kinds(
     found = engine_translations(
         *bundle.graphs(next(iter(manifest.graphs))),
         special,
-        [
-            [*trial.direction.prefix, *ids, *end] for trial, ids in zip(tried, encoded, strict=True)
-        ],
+        [[*trial.direction.prefix, *ids, *end] for trial, ids in zip(tried, encoded, strict=True)],
         [trial.direction.start_tokens for trial in tried],
     )
     translations = [
@@ -77,7 +75,7 @@ def _trials(directions: Sequence[Direction], texts: Sequence[str]) -> list[Trial
     for direction in directions[:MAX_DIRECTIONS]:
         for number, words in enumerate(carriers[:SENTENCES]):
             at = 1 + number % (len(words) - 1)
-            for kind, stand_ins in KINDS.items():
+            for kind, stand_ins in KINDS_BY_NAME.items():
                 name = stand_ins[number % len(stand_ins)]
                 text = " ".join([*words[:at], name, *words[at:]])
                 if text.count(name) == 1:
@@ -94,7 +92,7 @@ def _best_kinds(tried: Sequence[Trial], translations: Sequence[str]) -> dict[str
     found = {}
     for direction, by_kind in outcomes.items():
         shares = {kind: sum(copied) / len(copied) for kind, copied in by_kind.items()}
-        usable = [kind for kind in KINDS if shares.get(kind, 0) >= LEAST_SHARE]
+        usable = [kind for kind in KINDS_BY_NAME if shares.get(kind, 0) >= LEAST_SHARE]
         best_first = sorted(usable, key=lambda kind: -round(shares[kind] / DISTINCT))
         pair = f"{direction.source}-{direction.target}"
         listed = ", ".join(f"{kind} {share:.0%}" for kind, share in shares.items())

@@ -85,21 +85,23 @@ class Sentence:
         return self.pipeline.came_through(self.source, restored)
 
     def with_more_protected(self, translation: str) -> "Sentence | None":
-        """Return the sentence with everything protected that its rules can protect.
+        """Return the sentence with other stand-ins if these were lost, and with more protected parts.
 
-        If stand-ins were lost, it has those of another kind. None if nothing would be different, or if there
-        are not enough stand-ins.
+        If only stand-ins were lost, nothing more is protected; otherwise, everything that its rules can
+        protect. None if nothing would be different, or if there are not enough stand-ins.
 
         Args:
             translation: the translation that failed `came_through`.
         """
-        source, attempt = self._protected(translation), self.attempt
+        source, attempt = self.source, self.attempt
         if not stand_ins.came_through(translation, self.stand_ins):
             attempt += 1
+        if attempt == self.attempt or not self._holds_all(self._with_originals(translation)):
+            source = self._protected(translation)
         if source is self.source and attempt == self.attempt:
             return None
         prefix = self._begins_with
-        sentence = replace(self, attempt=attempt)._prepared(source, avoid=prefix)
+        sentence = self._prepared(source, avoid=prefix, attempt=attempt)
         return sentence.beginning(prefix) if sentence and sentence.around == self.around else None
 
     def in_pieces(self, translation: str) -> "Sentence | None":
@@ -146,9 +148,10 @@ class Sentence:
                 begin, first = None, last
 
     def _prepared(
-        self, source: Run, for_pieces: bool = False, avoid: str = ""
+        self, source: Run, for_pieces: bool = False, avoid: str = "", attempt: int | None = None
     ) -> "Sentence | None":
-        return prepared(source, self.pipeline, for_pieces, avoid, self.problem, self.attempt)
+        attempt = self.attempt if attempt is None else attempt
+        return prepared(source, self.pipeline, for_pieces, avoid, self.problem, attempt)
 
     @property
     def _begins_with(self) -> str:

@@ -14,20 +14,20 @@ from service.text.words import TOUCHING, any_of
 Kind = tuple[str, ...]
 """Stand-ins of a kind, in the order in which they are used."""
 NAMES: Kind = ("Tom", "Boston", "Max", "Emma", "Berlin", "Anna", "Paris", "Peter")
+CAPITALS: Kind = ("QVJ", "WRF", "JLD", "GFQ", "VDL", "RJQ", "FLV", "LDG", "DVJ", "GRJ")
 CODES: Kind = ("QV7", "WR4", "JF9", "GD3", "VL8", "RJ6", "FQ2", "LW5", "DV9", "GR7")
-"""No letter looks like one of another script, in which a model might write it."""
+"""As in `CAPITALS`, no letter looks like one of another script, in which a model might write it."""
 FIGURES: Kind = ("376", "859", "748", "265", "597", "938", "426", "687", "569", "978")
 """No year, no round number, and none that a language writes in words or counts like one or a few things."""
-CAPITALS: Kind = ("QVJ", "WRF", "JLD", "GFQ", "VDL", "RJQ", "FLV", "LDG", "DVR", "GRJ")
-KINDS: dict[str, Kind] = {
-    "codes": CODES,
-    "figures": FIGURES,
+KINDS_BY_NAME: dict[str, Kind] = {
     "capitals": CAPITALS,
+    "figures": FIGURES,
+    "codes": CODES,
     "names": NAMES,
 }
 """The kinds that a manifest may name, best first for a target language in Latin script."""
-_FOR_OTHER_SCRIPTS = ("figures", "codes", "capitals")
-"""In another script, models write names, and may write the letters of codes."""
+_FOR_OTHER_SCRIPTS = ("figures", "capitals", "codes")
+"""In another script, models write names, and may write other letters."""
 NUMBERS: Kind = ("20", "50", "12", "15", "30", "40", "25", "60", "18", "35")
 YEARS: Kind = ("2010", "2012", "1995", "2001")
 TIMES: Kind = ("10:15", "11:20", "10:40")
@@ -40,9 +40,10 @@ _OF_NUMBERS = (
 """Stand-ins for numbers; the last pattern that matches decides."""
 _CONVERSION = re.compile(r"%[^a-zA-Z]*(?:hh|h|ll|l|z|j|t)?[diu](?:%%)?|#")
 """A conversion of a number: %d, %5lu, %d%%; # in messages of ICU."""
-_COUNTS = frozenset(
-    "n no nr num number count min max total sum limit amount size length width height index quantity percent "
-    "percentage page pages day days hour hours minute minutes second seconds year years".split()
+_COUNTS = re.compile(
+    r"n|no|nr|num|numbers?|counts?|min|max|total|sum|limit|amount|size|length|width|height|index|quantity"
+    r"|percent(?:age)?|pages?|days?|hours?|minutes?|seconds?|years?",
+    re.IGNORECASE,
 )
 """Words with which the name of a placeholder for a number begins or ends."""
 _VARIABLE = re.compile(r"[{%$\#\[][^/@]{1,40}+")
@@ -78,7 +79,7 @@ class StandIn:
 
 def names_of_kinds(target: Language) -> list[str]:
     """Return the names of the kinds that replace placeholders by default, best first."""
-    return list(KINDS if target.script == "Latn" else _FOR_OTHER_SCRIPTS)
+    return list(KINDS_BY_NAME if target.script == "Latn" else _FOR_OTHER_SCRIPTS)
 
 
 def joined(run: Run) -> Run:
@@ -144,8 +145,8 @@ def for_pieces(run: Run) -> list[StandIn]:
 def _suiting(run: Run, part: Protected, kinds: Sequence[Kind], is_next_to_part: bool) -> list[Kind]:
     """Return the kinds for a protected part, best first.
 
-    Figures replace numbers. Beside letters, a name takes an ending (Toms, Tom's), and a figure any word (20px).
-    Only a token may touch a digit or another part; it needs a name or figure only for an ending.
+    Figures replace numbers. Beside letters, a name takes an ending (Toms, Tom's), and a figure any word
+    (20px). Only a token may touch a digit or another part; it needs a name or figure only for an ending.
     """
     text, original = run.text, run.raw(part)
     before, behind = text[max(0, part.begin - 2) : part.begin], text[part.end : part.end + 2]
@@ -190,7 +191,7 @@ def _kind_of_number(original: str) -> Kind | None:
     if fitting:
         return fitting[-1]
     words = _WORD_OF_NAME.findall(original) if _VARIABLE.fullmatch(original) else []
-    is_count = any(word.lower() in _COUNTS for word in words[:1] + words[-1:])
+    is_count = any(map(_COUNTS.fullmatch, words[:1] + words[-1:]))
     return NUMBERS if is_count or _CONVERSION.fullmatch(original) else None
 
 

@@ -16,7 +16,7 @@ from service.text.languages import NEUTRAL, Language
 from service.text.rules.figures import figures_of
 from service.text.rules.rule import Parameters, Rule, Setting
 from service.text.run import Run
-from service.text.stand_ins import CODES, FIGURES, KINDS, Kind, names_of_kinds
+from service.text.stand_ins import CAPITALS, FIGURES, KINDS_BY_NAME, Kind, names_of_kinds
 from service.text.words import TOUCHING, code_between
 
 HASHTAG = r"(?<![\w&])\#\w*[^\W\d_]\w*"
@@ -206,7 +206,7 @@ _WORDS = re.compile(
 """Words in scripts without spaces: parts of placeholders, or `word` if they only touch one."""
 
 
-KindName = Literal["codes", "figures", "capitals", "names"]
+KindName = Literal["capitals", "figures", "codes", "names"]
 
 
 class StandIns(Parameters):
@@ -218,8 +218,9 @@ class StandIns(Parameters):
     ] = ()
     """Tokens that the model was trained to copy, such as `<p0>`."""
     kinds: Annotated[
-        dict[str, Annotated[tuple[KindName, ...], Field(min_length=1)]], Field(max_length=100)
-    ] = {}
+        dict[str, Annotated[tuple[KindName, ...], Field(min_length=1)]],
+        Field(default_factory=dict, max_length=100),
+    ]
     """What else replaces protected parts, best first, by direction ("en-ru"), as the import found out."""
 
 
@@ -234,7 +235,7 @@ class Placeholders(Rule):
     def __init__(
         self,
         tokens: tuple[str, ...] = (),
-        kinds: Sequence[Kind] = (FIGURES, CODES),
+        kinds: Sequence[Kind] = (FIGURES, CAPITALS),
         source: Language = NEUTRAL,
     ) -> None:
         """Set the stand-ins for protected parts, and the language, by which amounts are read.
@@ -261,7 +262,7 @@ class Placeholders(Rule):
                 raise BundleError(f": the vocabulary has no {missing[0]}", setting.tables.folder)
         source, target = setting.languages
         names = parameters.kinds.get(f"{setting.source}-{setting.target}", names_of_kinds(target))
-        return cls(tokens, [KINDS[name] for name in names], source)
+        return cls(tokens, [KINDS_BY_NAME[name] for name in names], source)
 
     def prepare(self, run: Run) -> Run:
         """Protect the placeholders."""
