@@ -156,14 +156,15 @@ def _suiting(run: Run, part: Protected, kinds: Sequence[Kind], is_next_to_part: 
     is_behind_letter = _LETTER.match(before[-1:]) is not None
     is_long = part.end - part.begin > 1  # of one character are signs: 5 µm
     has_ending = is_long and not is_behind_letter and _ENDING.match(text, part.end) is not None
+    touches = is_behind_letter or _LETTER.match(behind[:1]) is not None
     first: list[Kind] = []
     if _is_of_tokens(kinds[0]) and (is_number or not has_ending):
         pass
-    elif number:
-        first = [number, FIGURES]
+    elif number:  # a model may take 20er for a decade
+        first = [FIGURES] if touches and not is_number else [number, FIGURES]
     elif has_ending and NAMES in kinds:
         first = [NAMES]
-    elif is_behind_letter or _LETTER.match(behind[:1]):
+    elif touches:
         first = [FIGURES]
     order = list(dict.fromkeys([*first, *kinds]))
     if not is_number and any(map(str.isdigit, before + behind)):  # a model might read one number

@@ -26,6 +26,9 @@ from service.text.stand_ins import CODES, NAMES
 from service.text.tables import Tables
 from service.text.words import Alignment, align_words, word_spans
 
+PLACEHOLDERS = Placeholders(kinds=(NAMES, CODES))
+"""With names, which are easy to read in tests."""
+
 
 @cache
 def every_rule(
@@ -34,6 +37,7 @@ def every_rule(
     source: Language = NEUTRAL,
     target: Language = NEUTRAL,
     max_words: int = 0,
+    placeholders: Placeholders = PLACEHOLDERS,
 ) -> Pipeline:
     """Return a pipeline of all rules except `Punctuation`, with empty tables."""
     vocabulary = SimpleNamespace(
@@ -45,7 +49,7 @@ def every_rule(
     setting = Setting(Tables(Path()), source.code, target.code, tokenizers, Parameters())
     given: dict[type[Rule], Rule] = {
         Names: Names({}),
-        Placeholders: Placeholders(kinds=(NAMES, CODES)),
+        Placeholders: placeholders,
         SingleWords: SingleWords({}),
         UnknownNames: UnknownNames(KnownWords(())),
         Clauses: Clauses(max_words, source=source, target=target),
