@@ -1,4 +1,4 @@
-"""Tokens, codes, figures and names that replace protected parts: models copy these, but lose `%1$s`."""
+"""Tokens, capitals, figures and names that replace protected parts: models copy these, but lose `%1$s`."""
 
 import re
 from collections import Counter
@@ -54,6 +54,7 @@ _LETTER = re.compile(rf"[^\W{TOUCHING}]")
 """A letter or digit that must not touch a stand-in."""
 _ENDING = re.compile(rf"['’]?(?:(?!\d){_LETTER.pattern}){{1,3}}(?![\w-])")
 """An ending of a word: {{name}}s, {{name}}'s, {{n}}th."""
+_WITHIN_NUMBERS = (".", ",", ":")
 _ANY = re.compile(
     rf"(?<!\d)(?<!\d[.,:])(?:{any_of([*FIGURES, *NUMBERS, *YEARS, *TIMES])})(?!\d|[.,:]\d)"
     rf"|{any_of([*NAMES, *CODES, *CAPITALS])}"
@@ -66,7 +67,7 @@ _BASE = re.compile(r"X\d+Y")
 
 @dataclass(frozen=True, slots=True)
 class StandIn:
-    """A token, a code, a figure or a name in a sentence, and the protected part that it replaces."""
+    """A token, capitals, a figure or a name in a sentence, and the protected part that it replaces."""
 
     name: str
     original: str
@@ -124,8 +125,13 @@ def for_model(
         return (one for one in kind if one not in (numbers if one.isdecimal() else other_text))
 
     stand_ins = []
-    for part, is_next_to_part in zip(run.protected, _next_to_parts(run), strict=True):
-        order = _suiting(run, part, kinds, is_next_to_part)
+    begins, ends = {part.begin for part in run.protected}, {part.end for part in run.protected}
+    for part in run.protected:
+        if part.begin in ends or part.end in begins:
+            order = [kind for kind in kinds if _is_of_tokens(kind)]
+        else:
+            is_marked = part.begin - 1 in ends or part.end + 1 in begins
+            order = _suiting(run, part, kinds, is_marked)
         if attempt and not _is_number(run.raw(part)):
             order = [*order[attempt:], *order[:attempt]]
         name = next((name for kind in order for name in islice(unused(kind), 1)), None)
@@ -142,15 +148,16 @@ def for_pieces(run: Run) -> list[StandIn]:
     return [_stand_in(run, part, f"{base}{number}X") for number, part in enumerate(run.protected)]
 
 
-def _suiting(run: Run, part: Protected, kinds: Sequence[Kind], is_next_to_part: bool) -> list[Kind]:
-    """Return the kinds for a protected part, best first.
+def _suiting(run: Run, part: Protected, kinds: Sequence[Kind], is_marked: bool) -> list[Kind]:
+    """Return the kinds for a protected part that does not touch another one, best first.
 
     Figures replace numbers. Beside letters, a name takes an ending (Toms, Tom's), and a figure any word
-    (20px). Only a token may touch a digit or another part; it needs a name or figure only for an ending.
+    (20px). Only a token may touch a digit; it needs a name or figure only for an ending. `is_marked` is
+    whether one character, perhaps a mark, is between the part and another one.
     """
     text, original = run.text, run.raw(part)
     before, behind = text[max(0, part.begin - 2) : part.begin], text[part.end : part.end + 2]
-    if is_next_to_part or before[-1:].isdigit() or behind[:1].isdigit():
+    if before[-1:].isdigit() or behind[:1].isdigit():
         return [kind for kind in kinds if _is_of_tokens(kind)]
     is_number, number = _is_number(original), _kind_of_number(original)
     is_behind_letter = _LETTER.match(before[-1:]) is not None
@@ -167,15 +174,12 @@ def _suiting(run: Run, part: Protected, kinds: Sequence[Kind], is_next_to_part: 
     elif touches:
         first = [FIGURES]
     order = list(dict.fromkeys([*first, *kinds]))
-    if not is_number and any(map(str.isdigit, before + behind)):  # a model might read one number
+    is_in_number = any(map(str.isdigit, before + behind)) or (
+        is_marked and (before[-1:] in _WITHIN_NUMBERS or behind[:1] in _WITHIN_NUMBERS)
+    )
+    if is_in_number and not is_number:  # a model would read one number, such as 20:50
         order = [kind for kind in order if not kind[0][0].isdigit()]
     return order
-
-
-def _next_to_parts(run: Run) -> list[bool]:
-    """Return whether each protected part touches another one."""
-    begins, ends = {part.begin for part in run.protected}, {part.end for part in run.protected}
-    return [part.begin in ends or part.end in begins for part in run.protected]
 
 
 def _is_of_tokens(kind: Kind) -> bool:

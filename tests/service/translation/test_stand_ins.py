@@ -81,9 +81,9 @@ class Writing:
     def check_deadline(self, deadline: float) -> None:
         pass
 
-    def ids(self, source: Sequence[int]) -> list[int]:
+    def ids(self, source: Sequence[int]) -> tuple[int, ...]:
         [text] = self.tokenizers.source.decode([source[1:-1]])  # no tag, no EOS
-        return self.tokenizers.target.encode([self.write(text)])[0]
+        return tuple(self.tokenizers.target.encode([self.write(text)])[0])
 
     async def search(self, work: Sequence[Work], *more: float) -> AsyncIterator[dict[int, Found]]:
         self.searches += len(work)
