@@ -17,7 +17,7 @@ NAMES: Kind = ("Tom", "Boston", "Max", "Emma", "Berlin", "Anna", "Paris", "Peter
 CAPITALS: Kind = ("QVJ", "WRF", "JLD", "GFQ", "VDL", "RJQ", "FLV", "LDG", "DVJ", "GRJ")
 CODES: Kind = ("QV7", "WR4", "JF9", "GD3", "VL8", "RJ6", "FQ2", "LW5", "DV9", "GR7")
 """As in `CAPITALS`, no letter looks like one of another script, in which a model might write it."""
-FIGURES: Kind = ("376", "859", "748", "265", "597", "938", "426", "687", "569", "978")
+FIGURES: Kind = ("426", "265", "748", "938", "378", "859", "597", "687", "569", "976")
 """No year, no round number, and none that a language writes in words or counts like one or a few things."""
 KINDS_BY_NAME: dict[str, Kind] = {
     "capitals": CAPITALS,

@@ -36,15 +36,15 @@ def sentence(text: str, *, has_tokens: bool = False) -> Sentence:
             "This is %1$s's account",
         ),
         ("{0}s Profil", "Toms Profil", "Tom's profile", "{0}'s profile"),
-        ("{count}ter Versuch", "376ter Versuch", "376th attempt", "{count}th attempt"),
-        ("in {n}er Schritten", "in 376er Schritten", "in steps of 376", "in steps of {n}"),
+        ("{count}ter Versuch", "426ter Versuch", "426th attempt", "{count}th attempt"),
+        ("in {n}er Schritten", "in 426er Schritten", "in steps of 426", "in steps of {n}"),
         (
             "Die {type}datei fehlt",
-            "Die 376datei fehlt",
-            "The 376 file is missing",
+            "Die 426datei fehlt",
+            "The 426 file is missing",
             "The {type} file is missing",
         ),
-        ("{size}MB frei", "376MB frei", "376MB free", "{size}MB free"),
+        ("{size}MB frei", "426MB frei", "426MB free", "{size}MB free"),
         (
             "mindestens {min} Zeichen",
             "mindestens 20 Zeichen",
@@ -52,7 +52,7 @@ def sentence(text: str, *, has_tokens: bool = False) -> Sentence:
             "at least {min} characters",
         ),
         ("noch {days_left} Tage", "noch 20 Tage", "20 days left", "{days_left} days left"),
-        ("Un{name}lich", "Un376lich", "un376ly", "un{name}ly"),
+        ("Un{name}lich", "Un426lich", "un426ly", "un{name}ly"),
         (
             "{a}s und {b}s Hund",
             "Toms und Bostons Hund",
@@ -63,8 +63,8 @@ def sentence(text: str, *, has_tokens: bool = False) -> Sentence:
         ("This is {name}'s car", "This is Tom's car", "Das ist Toms Auto", "Das ist {name}s Auto"),
         ("{user}’s profile", "Tom’s profile", "Toms Profil", "{user}s Profil"),
         ("{{ name }}'s files", "Tom's files", "Toms Dateien", "{{ name }}s Dateien"),
-        ("the {n}th attempt", "the 376th attempt", "der 376. Versuch", "der {n}. Versuch"),
-        ("{count}x viewed", "376x viewed", "376x angesehen", "{count}x angesehen"),
+        ("the {n}th attempt", "the 426th attempt", "der 426. Versuch", "der {n}. Versuch"),
+        ("{count}x viewed", "426x viewed", "426x angesehen", "{count}x angesehen"),
         ("{w}px wide", "Tompx wide", "Tompx breit", "{w}px breit"),
         (
             "at least {min} characters",
@@ -84,7 +84,7 @@ def sentence(text: str, *, has_tokens: bool = False) -> Sentence:
             "höchstens 20 Bilder",
             "höchstens %(limit)s Bilder",
         ),
-        ("the file{s} below", "the file376 below", "die Datei376 unten", "die Datei{s} unten"),
+        ("the file{s} below", "the file426 below", "die Datei426 unten", "die Datei{s} unten"),
         ("page {page} of {total}", "page 20 of 50", "Seite 20 von 50", "Seite {page} von {total}"),
         ("log in as {name}", "log in as QVJ", "anmelden als QVJ", "anmelden als {name}"),
     ],
@@ -103,7 +103,7 @@ def test_a_placeholder_is_read_as_a_word_of_its_kind(
     [
         ("{name}s Datei, {path}", "Toms Datei, <p0>"),
         ("{user}'s file", "Tom's file"),
-        ("{n}ter Versuch", "376ter Versuch"),
+        ("{n}ter Versuch", "426ter Versuch"),
         ("Die {type}datei, mindestens {min}", "Die <p0>datei, mindestens <p1>"),
         ("Die {name}s-Datei", "Die <p0>s-Datei"),
     ],
@@ -122,7 +122,7 @@ def test_only_an_ending_needs_a_name_or_figure_in_place_of_a_token(text: str, re
         ("Um {hour}:{minute}", "Um QVJ:WRF"),
         ("{min}, {max} Zeichen", "20, 50 Zeichen"),
         ("{min}-{max} Zeichen", "20-50 Zeichen"),
-        ("{width}x{height} Punkte", "376x859 Punkte"),
+        ("{width}x{height} Punkte", "426x265 Punkte"),
         ("{a}s Hund mag Tom", "Bostons Hund mag Tom"),
         ("{a} und QVJ", "WRF und QVJ"),
     ],
@@ -141,8 +141,8 @@ def test_another_attempt_replaces_what_was_lost_by_another_kind() -> None:
     assert first.text == "QVJ hat 20 Dateien, 12 davon neu."
     again = first.with_more_protected("КВЙ has 20 files, 12 of them new.")
     assert again is not None
-    assert again.text == "376 hat 859 Dateien, 12 davon neu."  # 12 was not lost
-    assert again.readable("376 has 859 files, 12 new.") == "{name} has {count} files, 12 new."
+    assert again.text == "426 hat 265 Dateien, 12 davon neu."  # 12 was not lost
+    assert again.readable("426 has 265 files, 12 new.") == "{name} has {count} files, 12 new."
     numbers = first.with_more_protected("QVJ has 20 files, many of them new.")
     assert numbers is not None
     assert numbers.text == "QVJ hat 20 Dateien, 50 davon neu."

@@ -63,7 +63,7 @@ def test_a_token_in_the_text_itself_is_allowed() -> None:
 def test_placeholders_for_which_there_is_no_token_have_figures() -> None:
     found = sentence("{a} {b} {c} {d} sind da")
     assert found is not None
-    assert found.text == "<p0> <p1> <p2> 376 sind da"
+    assert found.text == "<p0> <p1> <p2> 426 sind da"
     assert sentence("{a} " * 100 + "sind da") is None
 
 
