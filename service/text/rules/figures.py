@@ -9,15 +9,18 @@ from typing import NamedTuple
 import regex
 
 from service.text.languages import Language, locale
+from service.text.normal_forms import normalize
 from service.text.rules.clock import Clock
 from service.text.rules.months import months_of
 from service.text.rules.scales import Scales
 from service.text.words import BLANKS
 
+FRACTIONS = "¼-¾⅐-⅞"
+"""Signs for fractions, for a set."""
 _LETTER = r"\p{Latin}\p{Greek}\p{Cyrillic}"
 """Letters of scripts with spaces between words, in which a word with a digit is not a whole sentence."""
-_WORD = rf"[{_LETTER}]{{0,20}}+\p{{Nd}}[{_LETTER}\p{{Nd}}]*+"
-"""A word with digits: 12, B2, 1990er."""
+_WORD = rf"[{_LETTER}]{{0,20}}+[\p{{Nd}}{FRACTIONS}][{_LETTER}\p{{Nd}}{FRACTIONS}]*+"
+"""A word with digits or signs for fractions: 12, B2, 1990er, 1½."""
 _JOINED = rf"""(?:
     [-./,:'’_+٫٬]
     (?: {_WORD}
@@ -51,6 +54,7 @@ _FOLLOWING = rf"[{BLANKS}–] \p{{Nd}}[{_LETTER}\p{{Nd}}]*+ {_JOINED}"
 NUMBER = regex.compile(rf"{_FIGURE} (?:{_FOLLOWING})*+", regex.VERBOSE)
 """A number that is protected as a whole, with groups of digits and ranges: DE89 3704 0044 - 9–17."""
 _DIGIT = re.compile(r"\d")
+_FRACTION_SIGN = re.compile(f"[{FRACTIONS}]")
 _GROUPED = regex.compile(rf"(?<![\d.,])\d{{1,3}}(?:[{BLANKS}]\d{{3}}(?!\d))++")
 _UNNAMED = regex.compile(rf"(?<!(?<=\s)\p{{Lu}}\p{{L}}{{1,20}}[{BLANKS}]){_GROUPED.pattern}")
 """Groups, not two numbers as in "Haus 4 310 €", where a language usually writes 4.310."""
@@ -170,6 +174,7 @@ class Figures:
         return _NAME.search(text, max(0, start - 24), start) is not None
 
     def _values(self, figure: str) -> Iterator[str]:
+        figure = _FRACTION_SIGN.sub(_in_digits, figure)
         yield from _BY.findall(figure)
         for match in _PART.finditer(figure):
             number, letter = match["number"], match["letter"] or ""
@@ -204,6 +209,11 @@ NOUN_COUNTS = (1, 2, 5, 1.5)
 def plus(number: Number) -> str:
     """Return the plus sign of a number, which its values lack; "" if it has none."""
     return "+" if number.written.startswith("+") else ""
+
+
+def _in_digits(sign: re.Match[str]) -> str:
+    """Write the sign for a fraction, which may follow a whole number, in digits: 1½ is 1 1/2."""
+    return " " + normalize("NFKC", sign[0]).replace("\u2044", "/")
 
 
 def _plain(digits: str) -> str:

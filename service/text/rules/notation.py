@@ -23,9 +23,9 @@ from service.text.words import BLANKS, any_of
 MAY_HAVE_AMOUNT = regex.compile(r"\d[.,]\d")
 """A fast check: most texts have no number with a mark."""
 _QUOTES = "\"'“”„‘’«»"
-_BEGIN = rf"(?<![\w.,/×{_QUOTES}])(?<!(?<!\d):)(?<!\w-)"
+_BEGIN = rf"(?<![\w.,/×{_QUOTES}])(?<!(?<!\d):)(?<!\w-)(?!(?<=\d\d:)[0-5]\d[.,]\d)"
 _END = r"(?![.,:/×'’-]?\w)"
-"""What is not beside an amount: a2.5, 2.5.x, 1.5em. Numbers in quotes are literal."""
+"""What is not beside an amount: a2.5, 2.5.x, 1.5em. Numbers in quotes and the seconds of 10:31.508 are literal."""
 _GROUPS_OF_DOTS = regex.compile(r"\d{1,3}(?:\.\d{3})+")
 _ADDRESS = regex.compile(r"\d{1,3}(?:\.[12]\d\d){3}")
 """192.168.100.200"""
@@ -225,4 +225,5 @@ def _number(mark: str, group: str) -> regex.Pattern[str]:
     """Return a pattern for numbers with groups of digits or decimals: 1,234,567.89."""
     mark, group = regex.escape(mark), regex.escape(group)
     groups = rf"[1-9]\d{{0,2}}(?:{group}\d{{3}}){{1,4}}(?:{mark}\d++)?|" if group else ""
-    return regex.compile(rf"{_BEGIN}(?:{groups}\d++{mark}\d++){_END}")
+    seconds = rf"(?<=\d:)[0-5]\d{mark}\d"  # 2:14.5 is a time, but 1:50,000 a scale
+    return regex.compile(rf"{_BEGIN}(?!{seconds})(?:{groups}\d++{mark}\d++){_END}")

@@ -9,7 +9,7 @@ from babel.core import Locale
 from babel.units import format_unit
 
 from service.text.languages import locale
-from service.text.rules.figures import NOUN_COUNTS
+from service.text.rules.figures import FRACTIONS, NOUN_COUNTS
 from service.text.words import BLANKS, any_of
 
 _UNITS = {
@@ -121,5 +121,5 @@ def spelled_out(symbol: str, code: str) -> regex.Pattern[str]:
         for count in NOUN_COUNTS
     }
     return regex.compile(
-        rf"(?<=\p{{Nd}})[{BLANKS}-]?+(?:{any_of(names)})(?!\w{{4}})", regex.IGNORECASE
+        rf"(?<=[\p{{Nd}}{FRACTIONS}])[{BLANKS}-]?+(?:{any_of(names)})(?!\w{{4}})", regex.IGNORECASE
     )

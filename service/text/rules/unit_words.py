@@ -10,19 +10,19 @@ from typing import NamedTuple, Self
 import regex
 
 from service.text.languages import NEUTRAL, Language
-from service.text.rules.figures import Number, figures_of, plus
+from service.text.rules.figures import FRACTIONS, Number, figures_of, plus
 from service.text.rules.rule import Rule, Setting
 from service.text.rules.unit_names import IDIOMS, names_of_units
-from service.text.run import Run
+from service.text.run import Run, Stretch
 from service.text.words import BLANKS, TOUCHING, any_of
 
-_DIGIT = re.compile(r"\d")
+_DIGIT = re.compile(rf"[\d{FRACTIONS}]")
 _ALL_BUT_DIGITS = re.compile(r"\D++")
 _PLAIN = re.compile(r"\d{1,15}(?:\.\d{1,9})?")
 _LONG_WHOLE_NUMBER = re.compile(r"(?<![.,\d])\d{4}")
 """Digits that are not grouped."""
-_SEVERAL = Decimal(5)
-"""Determines the form of a name after something else than a number, such as 30 x 40."""
+_ONE, _SEVERAL = Decimal(1), Decimal(5)
+"""Determine the form of a name after a fraction, and after something else than a number, such as 30 x 40."""
 _WITH_OTHER_MEANINGS = frozenset({"angle-degree", "length-foot", "length-yard", "mass-pound"})
 """Units whose names mean something else in many languages: money, books, a part of the body."""
 _LEAST = 5
@@ -55,14 +55,14 @@ class UnitReader:
         # most sentences with numbers have no units, and this takes a tenth of the time
         scale = r"[^\W\d_]{1,15}+\.?" if language.separates_words else r"[^\W\d_]{1,4}?"
         self._may_hold_one = re.compile(
-            rf"\d(?:[{BLANKS}]?{scale})?[{BLANKS}-]?(?:{exact})", re.IGNORECASE
+            rf"[\d{FRACTIONS}](?:[{BLANKS}]?{scale})?[{BLANKS}-]?(?:{exact})", re.IGNORECASE
         )
         self._anywhere = regex.compile(
             rf"(?<![^\W\d_{TOUCHING}])(?P<name>{exact})(?:(?<=[{TOUCHING}])|(?!\w{{5}}))",
             regex.IGNORECASE,
         )
         self._sign = regex.compile(
-            rf"(?<=\p{{Nd}})[{BLANKS}-]?+(?P<name>{any_of(self.names.signs)})(?!\w)"
+            rf"(?<=[\p{{Nd}}{FRACTIONS}])[{BLANKS}-]?+(?P<name>{any_of(self.names.signs)})(?!\w)"
         )
 
     def amounts(self, text: str) -> Iterator[Amount]:
@@ -89,6 +89,8 @@ class UnitReader:
             text[begin:end]
             for begin, end in pairwise((number.begin, number.end_of_digits, number.end))
         )
+        if number.values[0].count("/") == len(number.values) == 1:  # ½ inch
+            return self.names.written(f"{digits}{rest}", _ONE, unit)
         if len(number.values) != 1 or not _PLAIN.fullmatch(number.values[0]):
             return self.names.written(f"{digits}{rest}", _SEVERAL, unit)
         value, sign = Decimal(number.values[0]), plus(number)
@@ -110,6 +112,14 @@ def _parts(name: str, units: dict[str, str]) -> Iterator[str]:
     for at, one in enumerate(name, start=1):
         if at == len(name) or not (one.isalnum() and name[at].isalnum()):
             yield from filter(None, [units.get(name[:at])])
+
+
+def _stretch(run: Run, amount: Amount, written: str) -> Stretch:
+    """Return what to protect of an amount: only the name of its unit if its number is protected already."""
+    begin, end = amount.number.begin, amount.number.end
+    if run.is_protected(end - 1) and written.startswith(run.text[begin:end]):
+        return end, amount.end, written[end - begin :]
+    return begin, amount.end, written
 
 
 @lru_cache(maxsize=256)
@@ -160,11 +170,7 @@ class UnitWords(Rule):
             amounts = [one for one in amounts if one.unit not in _WITH_OTHER_MEANINGS]
         target = reader_of(self._target)
         return run.protecting(
-            (
-                amount.number.begin,
-                amount.end,
-                target.written(run.text, amount.number, amount.unit),
-            )
+            _stretch(run, amount, target.written(run.text, amount.number, amount.unit))
             for amount in amounts
         )
 
