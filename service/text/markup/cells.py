@@ -16,13 +16,15 @@ _BETWEEN_COLUMNS = rf"{_BLANK}(?:{_BLANK}{{2,}}+|(?<={_EM}){_BLANK}?+|{_EM})"
 GAP = re.compile(_BETWEEN_COLUMNS)
 _BETWEEN_NEWS = r"(?:\+{3,}+|/{3,}+)"
 _IN_MARKUP = re.compile(rf"{_BETWEEN_COLUMNS}|(?<=\w[ ]){_BETWEEN_NEWS}[ ]++(?=\w)")
-_ANY = re.compile(rf"[\t|\\]|{_BETWEEN_COLUMNS}|[ ]{_BETWEEN_NEWS}[ ]")
+_LEADERS = r"(?<=\w)[ ]++(?:\.[ ]?){3,}+[ ]*+(?=(?:\d++|[ivxlc]++)[ ]*+$)"
+"""Dots between a title and its page in a table of contents."""
+_ANY = re.compile(rf"[\t|\\]|\.[ ]?\.[ ]?\.|{_BETWEEN_COLUMNS}|[ ]{_BETWEEN_NEWS}[ ]")
 _BETWEEN_CELLS = re.compile(
     rf"""
       (?<=\S)[ ]*+\t[ \t]*+  # at the beginning of a line, it is indentation
     | (?<=\S)[ ]++\|[ ]++(?=[^\s|])
     | (?<=\w[ ]){_BETWEEN_NEWS}[ ]++(?=\w)
-    | (?<=\S){_BETWEEN_COLUMNS}(?=\S)
+    | (?<=\S){_BETWEEN_COLUMNS}(?=\S) | {_LEADERS}
     | ^[ ]*+\|[ ]++(?=[^\s|]) | (?<=[^\s|])[ ]++\|[ ]*+$  # around a row
     """,
     re.VERBOSE | re.MULTILINE,
@@ -87,7 +89,8 @@ def _separators(run: Run) -> list[Span]:
         cells = [
             cell
             for cell in cells
-            if not _has_tag_within(edges, *cell) and not placeholders.protected_between(*cell)
+            if not _has_tag_within(edges, *cell)
+            and not any(map(placeholders.is_protected, (cell[0], cell[1] - 1)))
         ]
         if cells and not _has_tag_within(edges, *line_break):
             if previous_break not in (*separators[-1:], (0, 0)):

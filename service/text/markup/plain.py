@@ -16,7 +16,7 @@ from service.text.markup.nesting import MAX_NESTING, depth
 from service.text.markup.run_builder import RunBuilder
 from service.text.run import Run
 
-_MARK, _SIGNS = re.compile(r"[`*_~<\[\\|{\t]"), ("   ", "''", "+++", "///")
+_MARK, _SIGNS = re.compile(r"[`*_~<\[\\|{\t]"), ("   ", "''", "+++", "///", "....", ". . .")
 _BEGIN = r" {0,3}(?:[-+>#=]|\d{1,9}[.)])| {4}"
 _FIRST_LINE, _LINE = re.compile(_BEGIN), re.compile(rf"[\n\r](?:{_BEGIN})")
 """Signs that texts without Markdown rarely have; each search takes a fraction of a microsecond."""

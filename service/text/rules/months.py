@@ -19,6 +19,7 @@ class Months:
     def __init__(self, code: str) -> None:
         """Look up the names; CLDR has none for unknown languages."""
         self._numbers = _numbers(code)
+        self.names = frozenset(self._numbers)
         names = "|".join(map(re.escape, sorted(self._numbers, key=len, reverse=True))) or "(?!)"
         self._name = re.compile(rf"(?:{_WITHIN}|(?<!\w)(?=\w++\W{{1,3}}\d))(?:{names})(?!\w)")
         self._any = re.compile(rf"(?<![^\W\d_])(?:{names})(?!\w)", re.IGNORECASE)

@@ -2,15 +2,22 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from service.text.languages import NEUTRAL, Language
 from service.text.rules.converting import ConvertingRule
+from service.text.rules.currency_names import CODES
+from service.text.rules.currency_names import names as currency_names
 from service.text.rules.figures import NUMBER, Figures, are_same, difference, figures_of
 from service.text.rules.notation import Standing
+from service.text.rules.unit_names import names_of_units
 from service.text.run import Run, Stretch
 
 _DIGIT = re.compile(r"\d")
 _DIGITS = re.compile(r"\d+")
+_WORD = re.compile(r"[^\W\d_]++")
+_LEAST, _LONGEST_ENDING = 3, 3
+"""Letters of a word that is no preposition, nor the sign of a unit, and of the ending of a unit's name."""
 _WITH_MARKS = re.compile(r"\d[\d.,]*\d")
 
 
@@ -24,6 +31,7 @@ class Numbers(ConvertingRule):
     def __init__(self, source: Language = NEUTRAL, target: Language = NEUTRAL) -> None:
         """Set the languages, which determine how numbers are read."""
         super().__init__(source, target)
+        self._languages = source, target
         self._source, self._target = figures_of(source), figures_of(target)
 
     def kept(self, run: Run) -> Run:
@@ -98,6 +106,8 @@ class Numbers(ConvertingRule):
 
         If the source has no digits, the translation may have some, unless the source has "am" or "pm" alone.
         """
+        if not self._keeps_words(source, translation):
+            return False
         if _DIGIT.search(source.text) is None:
             if not self._source.clock.has_halves or _DIGIT.search(translation.text) is None:
                 return True
@@ -112,6 +122,22 @@ class Numbers(ConvertingRule):
         ):
             return True
         return self._are_alike(text, other)
+
+    def _keeps_words(self, source: Run, translation: Run) -> bool:
+        """Check that a label has not become part of an amount: Summe 5 € is not €5."""
+        if not (source.protected or _DIGIT.search(source.text)):
+            return True
+        target = words_of_facts(self._languages[1])
+        words = _WORD.finditer(translation.unprotected())
+        if any(match[0].lower() not in target for match in words):
+            return True
+        language = self._languages[0]
+        ours = words_of_facts(language)
+        return not language.separates_words or not any(
+            word not in language.starters and ours.isdisjoint(_without_endings(word))
+            for word in map(str.lower, _WORD.findall(source.unprotected()))
+            if len(word) >= _LEAST
+        )
 
     def _has_plain_numbers(self, source: str) -> bool:
         """Check whether only the digits matter; 100万 is not 100 million, and 3 million is not 3 billion."""
@@ -160,6 +186,26 @@ class Numbers(ConvertingRule):
                 yield begin, end, written
             elif not is_shared:
                 yield begin, end
+
+
+def _without_endings(word: str) -> list[str]:
+    """Return a word with all and with fewer of its last letters, which may be an ending: Metern."""
+    shortest = max(_LEAST, len(word) - _LONGEST_ENDING)
+    return [word[:length] for length in range(shortest, len(word) + 1)]
+
+
+@lru_cache(64)
+def words_of_facts(language: Language) -> frozenset[str]:
+    """Return the words that say what a number counts or names, in lower case: units, currencies, months.
+
+    Not those for the halves of the day, which may translate other words: 5 Uhr morgens is 5 am.
+    """
+    units, figures = names_of_units(language.code), figures_of(language)
+    names = [*units.words, *units.signs, *units.times, *currency_names(language), *CODES]
+    names += [*figures.months.names, *figures.scales.words]
+    names += [*language.hour_words, *language.range_words]
+    names += [word for words in language.numerals for word in words]
+    return frozenset(word.lower() for name in names for word in _WORD.findall(name))
 
 
 def _halves(figures: Figures, run: Run) -> int:

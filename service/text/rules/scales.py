@@ -56,6 +56,7 @@ class Scales:
         self._plain = plain
         self._locale = locale(language.code)
         words = _words(language)
+        self.words = frozenset(word for forms in words.values() for word in forms)
         self._powers = sorted(words)
         # a group for each power: looking words up would need the pattern's exact case folding
         groups = "|".join(

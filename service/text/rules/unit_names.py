@@ -54,6 +54,7 @@ _WORDS = {
 
 Not those of time, which have many idioms, nor those that have the name of a thing, such as cups and points.
 """
+_TIMES = "year month week day hour minute second"
 _SAME = {"mass-ton": "mass-tonne", "temperature-generic": "angle-degree"}
 """Units that languages do not tell apart."""
 IDIOMS = {
@@ -80,6 +81,8 @@ class UnitNames:
         """The unit of each name, by its lower case."""
         self.signs = dict(_UNITS)
         """The unit of each sign."""
+        self.times: dict[str, str] = {}
+        """The unit of time of each name or sign."""
         self._locale = locale(code)
         # spelling may differ between regions: metres
         for known in filter(None, (self._locale, locale(f"{code}-001"))):
@@ -88,6 +91,10 @@ class UnitNames:
                     _add(self.words, count, unit, "long", known)
                 _add(self.signs, 5, unit, "short", known)
                 _add(self.signs, 5, unit, "narrow", known)
+            for unit in _TIMES.split():
+                for count in NOUN_COUNTS:
+                    _add(self.times, count, f"duration-{unit}", "long", known)
+                    _add(self.times, count, f"duration-{unit}", "short", known)
         self.units = frozenset(self.words.values())
 
     def written(self, number: str, value: Decimal, unit: str) -> str:
