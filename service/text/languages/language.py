@@ -28,6 +28,12 @@ def _numerals(text: object) -> object:
     )
 
 
+def _by_minutes(words: object) -> object:
+    if not isinstance(words, dict):
+        return words
+    return {int(minutes): _tuple(phrases) for minutes, phrases in words.items()}
+
+
 def _tuple(texts: object) -> object:
     return tuple(texts) if isinstance(texts, list) else texts
 
@@ -38,6 +44,9 @@ Numerals = Annotated[tuple[()] | tuple[tuple[str, ...], ...], BeforeValidator(_n
 Links = Annotated[tuple[str, ...], BeforeValidator(_tuple)]
 Labels = dict[str, Links]
 ClockMarks = Annotated[tuple[()] | tuple[str, str, str, str], BeforeValidator(_tuple)]
+ClockWords = Annotated[
+    dict[Annotated[int, Field(gt=-60, lt=60)], tuple[str, ...]], BeforeValidator(_by_minutes)
+]
 Marks = Annotated[str, Field(pattern=r"^[^\s\w]*$")]
 
 
@@ -93,6 +102,14 @@ class Language:
     """Characters after hours, after minutes, for half an hour, and for a duration: 時, 分, 半, 間."""
     hour_words: Words = frozenset()
     """Words after a number that make it a time of day: Uhr."""
+    clock_words: ClockWords = Field(default_factory=dict)
+    """Words in front of an hour in words, by the minutes from it, the most common ones first: half past."""
+    unclear_clock_words: ClockWords = Field(default_factory=dict)
+    """Those that mean a time only between one of `clock_leads` and the end of a phrase: five to seven."""
+    clock_leads: Words = frozenset()
+    """Words in front of a time: at."""
+    ordinal_endings: dict[str, str] = Field(default_factory=dict)
+    """What follows the digits of an ordinal number, by CLDR's category: 21st has that of `one`."""
     powers_of_ten: Links = ()
     """Words after digits for 10, 100 and so on, in this order, which may precede larger ones: 5천만."""
     numerals: Numerals = ()

@@ -1,12 +1,15 @@
-"""Reads the times of day in a text."""
+"""Reads the times of day in a text, in digits and in words: 3:30 pm, half past three."""
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Set
+from functools import cached_property
 from typing import NamedTuple
 
 from service.text.languages import Language
 from service.text.words import BLANKS, TOUCHING, any_of
 
+_DIAL = re.compile(r"(?<![\w.,:])(\d{1,2})[:.]([0-5]\d)(?!\d|[.,:]\d)")
 _MAX_RANGE = 30
 """Characters of the first time of a range and the word behind it."""
 
@@ -20,6 +23,17 @@ class Time(NamedTuple):
     """The 24-hour time, such as 14:30; the original text if it is invalid, or has a word but no minutes."""
     value: str
     """The 24-hour time, always with minutes (14:00), or the original text if it is invalid."""
+
+
+class TimeInWords(NamedTuple):
+    """A time of day in words: half past three, halb vier Uhr."""
+
+    begin: int
+    end: int
+    value: str
+    """The time on a dial of twelve hours: 3:30."""
+    is_certain: bool
+    """Whether the words mean nothing else: five to seven may be a range."""
 
 
 class Clock:
@@ -48,7 +62,9 @@ class Clock:
         """Up to its second time, which alone has a word for the half of the day."""
         self._half = re.compile(rf"{space}(?:{halves})(?!\w)", re.IGNORECASE)
         self._word_of_half = re.compile(rf"(?<!\w)(?:{halves})(?!\w)", re.IGNORECASE)
+        self._hour_word = re.compile(rf"{space}(?:{hours})(?!\w)", re.IGNORECASE)
         self._after_noon = language.after_noon
+        self._language = language
 
     @property
     def has_halves(self) -> bool:
@@ -83,6 +99,86 @@ class Clock:
             value = f"{hour}:{minute or '00'}" if is_valid else match[0]
             yield Time(*match.span(), value if minute else match[0], value)
 
+    @cached_property
+    def _phrases(self) -> dict[str, tuple[int, bool]]:
+        """The minutes from an hour, and whether that is clear, by the words in front of it in lower case."""
+        kinds = (self._language.unclear_clock_words, False), (self._language.clock_words, True)
+        return {
+            words.lower(): (minutes, is_clear)
+            for kind, is_clear in kinds
+            for minutes, phrases in kind.items()
+            for words in phrases
+        }
+
+    @cached_property
+    def _hours(self) -> dict[str, int]:
+        """The hours up to twelve, by their names."""
+        names = enumerate(self._language.numerals[:12], 1)
+        return {word: hour for hour, words in names for word in words}
+
+    @cached_property
+    def _in_words(self) -> re.Pattern[str]:
+        blank, leads = f"[{BLANKS}]", any_of(self._language.clock_leads)
+        words = any_of(self._phrases).replace(r"\ ", blank)
+        return re.compile(
+            rf"(?<!\w)(?:(?P<lead>{leads}){blank})?(?P<words>{words}){blank}"
+            rf"(?P<hour>{any_of(self._hours)})(?!\w|-\w)"
+            rf"(?:{blank}(?:{any_of(self._language.hour_words)})(?!\w))?"
+            rf"(?={blank}(?P<next>\w++))?",
+            re.IGNORECASE,
+        )
+
+    @cached_property
+    def _signals(self) -> frozenset[str]:
+        """The last words of the phrases, one of which every time in words has."""
+        ends = {words.split()[-1] for words in self._phrases}
+        return frozenset(ends | {end.capitalize() for end in ends})
+
+    @property
+    def has_words(self) -> bool:
+        """Whether the language's times in words are known."""
+        return bool(self._phrases)
+
+    def may_hold_words(self, words: Set[str]) -> bool:
+        """Check fast whether a text of these words may have a time in words."""
+        return not (words.isdisjoint(self._signals) or words.isdisjoint(self._hours))
+
+    def in_words(self, text: str) -> Iterator[TimeInWords]:
+        """Yield the times of day in words."""
+        for match in self._in_words.finditer(text):
+            minutes, is_clear = self._phrases[match["words"].lower()]
+            value = _on_dial(60 * self._hours[match["hour"].lower()] + minutes)
+            next_word = match["next"] or ""
+            counts = self._language.capitalizes_nouns and next_word[:1].isupper()
+            is_end = not next_word or next_word.lower() in self._language.starters
+            is_certain = not counts and (is_clear or (match["lead"] is not None and is_end))
+            yield TimeInWords(match.start("words"), match.end(), value, is_certain)
+
+    def on_dial(self, text: str) -> Counter[str]:
+        """Return how often a text has each time, in digits or in words that may mean it, on a dial."""
+        digits = (60 * int(hour) + int(minute) for hour, minute in _DIAL.findall(text))
+        return Counter([*map(_on_dial, digits), *(time.value for time in self.in_words(text))])
+
+    def end_of_hour_word(self, text: str, position: int) -> int:
+        """Return the end of a word such as Uhr behind `position`, or `position` if there is none."""
+        match = self._hour_word.match(text, position)
+        return match.end() if match else position
+
+    def written_in_words(self, value: str) -> str:
+        """Write a time on a dial in words; return it unchanged if the language has none for it."""
+        hour, minute = map(int, value.split(":"))
+        kinds = self._language.clock_words, self._language.unclear_clock_words
+        fitting = [
+            (minutes, phrases[0])
+            for kind in kinds
+            for minutes, phrases in kind.items()
+            if minutes % 60 == minute
+        ]
+        if not fitting:
+            return value
+        minutes, words = min(fitting, key=lambda one: abs(one[0]))
+        return f"{words} {self._language.numerals[(hour - (minutes > 0)) % 12][0]}"
+
     def _begin_of_range(self, text: str, position: int, until: int) -> Iterator[Time]:
         """Yield the first time of a range, if it ends at `position`: 1:30 to 3:00 pm.
 
@@ -105,6 +201,11 @@ class Clock:
                 hour = hour % 12 + self._halves[half]
             value = f"{hour}:{minute:02}"
             yield Time(*match.span(), value, value)
+
+
+def _on_dial(minute: int) -> str:
+    """Write the minutes since midnight or noon as a time on a dial of twelve hours."""
+    return f"{minute // 60 % 12 or 12}:{minute % 60:02}"
 
 
 def _marked_time(language: Language) -> re.Pattern[str]:

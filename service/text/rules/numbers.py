@@ -1,10 +1,13 @@
 """Compares the numbers of source and translation; if they differ, they are protected in a second attempt."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 from service.text.languages import NEUTRAL, Language
+from service.text.rules.clock import TimeInWords
 from service.text.rules.converting import ConvertingRule
 from service.text.rules.currency_names import CODES
 from service.text.rules.currency_names import names as currency_names
@@ -48,7 +51,8 @@ class Numbers(ConvertingRule):
         )
 
     def restore(self, source: Run, translation: Run) -> Run:
-        """Write amounts, and nothing else, as the target language does."""
+        """Write amounts as the target language does, and protected times in words in its words."""
+        translation = self._with_times_in_words(source, translation)
         converted = self._converted(source.text, translation.text)
         if named := self._named(source.text):
             spans = self._notation.written_spans(translation.text)
@@ -69,6 +73,29 @@ class Numbers(ConvertingRule):
                 if (number := translation.text[begin:end]) in converted and begin not in times
             ]
         )
+
+    def _with_times_in_words(self, source: Run, translation: Run) -> Run:
+        """Write times in words that were protected as digits, without a word such as Uhr behind them."""
+        protected = {part.raw for part in source.protected} if source.protected else set()
+        if not protected:
+            return translation
+        clock = self._source.clock
+        values = protected & {time.value for time in clock.in_words(source.text)}
+        if not values:
+            return translation
+        places = []
+        for part in translation.protected:
+            if part.raw in values:
+                words = self._target.clock.written_in_words(part.raw)
+                if part.begin == 0:
+                    words = self._languages[1].capitalized(words)
+                end = self._target.clock.end_of_hour_word(translation.text, part.end)
+                places.append((part.begin, part.end if words[0].isdigit() else end, words))
+        edited = translation.edited(places)
+        protected_parts = [
+            replace(part, raw=None) if part.raw in values else part for part in edited.protected
+        ]
+        return replace(edited, protected=protected_parts)
 
     def _named(self, source: str) -> dict[str, str]:
         """Return the numbers of a source that are none of its amounts, by how a model may write them."""
@@ -106,7 +133,7 @@ class Numbers(ConvertingRule):
 
         If the source has no digits, the translation may have some, unless the source has "am" or "pm" alone.
         """
-        if not self._keeps_words(source, translation):
+        if not (self._keeps_words(source, translation) and self._keeps_times(source, translation)):
             return False
         if _DIGIT.search(source.text) is None:
             if not self._source.clock.has_halves or _DIGIT.search(translation.text) is None:
@@ -139,6 +166,22 @@ class Numbers(ConvertingRule):
             if len(word) >= _LEAST
         )
 
+    def _keeps_times(self, source: Run, translation: Run) -> bool:
+        """Check that a translation has the times that its source has in words, as words or digits."""
+        wanted = Counter(time.value for time in self._times_in_words(source))
+        return not wanted or wanted <= self._target.clock.on_dial(translation.unprotected())
+
+    def _times_in_words(self, run: Run) -> list[TimeInWords]:
+        """Return the certain times in words that are not protected, if both languages have such words."""
+        clock = self._source.clock
+        if not (clock.may_hold_words(run.words) and self._target.clock.has_words):
+            return []
+        return [
+            time
+            for time in clock.in_words(run.text)
+            if time.is_certain and not run.protected_between(time.begin, time.end)
+        ]
+
     def _has_plain_numbers(self, source: str) -> bool:
         """Check whether only the digits matter; 100万 is not 100 million, and 3 million is not 3 billion."""
         scales = self._source.scales, self._target.scales
@@ -158,7 +201,13 @@ class Numbers(ConvertingRule):
         return False
 
     def protect(self, run: Run, translation: Run) -> Run:
-        """Protect the numbers; times become 24-hour times if the languages write times differently."""
+        """Protect the numbers; times become 24-hour times if the languages write times differently.
+
+        Times in words are digits, which models translate better, until `restore`.
+        """
+        run = run.protecting(
+            (time.begin, time.end, time.value) for time in self._times_in_words(run)
+        )
         if _DIGIT.search(run.text) is None:
             return run.protecting(self._source.clock.lone_halves(run.text))
         if self._source.clock.notation != self._target.clock.notation:
