@@ -146,6 +146,8 @@ class Language:
             raise ValueError(
                 f"abbreviations of more than one kind: {', '.join(sorted(duplicates))}"
             )
+        if self.ordinal_endings and "other" not in self.ordinal_endings:
+            raise ValueError("ordinal_endings must have the ending of other numbers")
         if len(self.numerals) not in (0, 99):
             raise ValueError(f"numerals must be those of 1 to 99, but are {len(self.numerals)}")
 

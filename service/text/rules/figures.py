@@ -13,7 +13,7 @@ from service.text.normal_forms import normalize
 from service.text.rules.clock import Clock
 from service.text.rules.months import months_of
 from service.text.rules.scales import Scales
-from service.text.words import BLANKS
+from service.text.words import BLANKS, any_of
 
 FRACTIONS = "¼-¾⅐-⅞"
 """Signs for fractions, for a set."""
@@ -85,6 +85,33 @@ class Number(NamedTuple):
     values: Sequence[str]
 
 
+class Ordinals:
+    """Reads the ordinal numbers of one language in digits: 21st; none if its profile lacks their endings."""
+
+    def __init__(self, language: Language) -> None:
+        """Build the pattern; CLDR knows which number has which ending."""
+        self._endings, self._locale = language.ordinal_endings, locale(language.code)
+        endings = any_of(set(self._endings.values()))
+        self.pattern = re.compile(
+            rf"(?<![\w.,])(?P<digits>\d{{1,4}})(?P<ending>(?:{endings})+)(?!\w)"
+        )
+        """Also several endings, of which one is behind a stand-in."""
+
+    @property
+    def are_known(self) -> bool:
+        """Whether the language's endings are known."""
+        return bool(self._endings)
+
+    def written(self, digits: str) -> str:
+        """Write an ordinal number."""
+        return f"{digits}{self.ending(digits)}"
+
+    def ending(self, digits: str) -> str:
+        """Return the ending of a number."""
+        category = self._locale.ordinal_form(int(digits)) if self._locale else "other"
+        return self._endings.get(category) or self._endings["other"]
+
+
 class Figures:
     """Reads the numbers of one language."""
 
@@ -100,6 +127,7 @@ class Figures:
         self._patterns = [_BY_MARK[mark]] if mark in _BY_MARK else list(_BY_MARK.values())
         self.scales = Scales(language, self._number)
         self.months = months_of(language.code)
+        self.ordinals = Ordinals(language)
 
     def in_digits(self, text: str, *, with_endings: bool = False) -> str:
         """Write 3 million as 3000000, and 3 000 000, too, if the language groups digits by spaces.

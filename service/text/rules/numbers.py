@@ -14,9 +14,10 @@ from service.text.rules.currency_names import names as currency_names
 from service.text.rules.figures import NUMBER, Figures, are_same, difference, figures_of
 from service.text.rules.notation import Standing
 from service.text.rules.unit_names import names_of_units
-from service.text.run import Run, Stretch
+from service.text.run import Place, Run, Stretch
 
 _DIGIT = re.compile(r"\d")
+_NEXT_WORD = re.compile(r"\s(\w++)")
 _DIGITS = re.compile(r"\d+")
 _WORD = re.compile(r"[^\W\d_]++")
 _LEAST, _LONGEST_ENDING = 3, 3
@@ -53,6 +54,7 @@ class Numbers(ConvertingRule):
     def restore(self, source: Run, translation: Run) -> Run:
         """Write amounts as the target language does, and protected times in words in its words."""
         translation = self._with_times_in_words(source, translation)
+        translation = translation.edited_outside(sorted(self._endings(source.text, translation)))
         converted = self._converted(source.text, translation.text)
         if named := self._named(source.text):
             spans = self._notation.written_spans(translation.text)
@@ -73,6 +75,31 @@ class Numbers(ConvertingRule):
                 if (number := translation.text[begin:end]) in converted and begin not in times
             ]
         )
+
+    def _endings(self, source: str, translation: Run) -> Iterator[Place]:
+        """Yield the wrong endings of ordinal numbers, and right ones: 3th, or 3. where the target has 3rd.
+
+        That of a stand-in remains behind a number that is protected with its ending.
+        """
+        ours, theirs, text = self._source.ordinals, self._target.ordinals, translation.text
+        if not theirs.are_known or _DIGIT.search(text) is None:
+            return
+        for ordinal in theirs.pattern.finditer(text):
+            right, begin = theirs.ending(ordinal["digits"]), ordinal.start("ending")
+            if not ordinal["ending"].startswith(right):
+                if ordinal[0] not in source:
+                    yield *ordinal.span("ending"), right
+            elif translation.is_protected(begin) or translation.is_protected(begin - 1):
+                yield begin + len(right), ordinal.end(), ""
+        if not ours.are_known or ours.pattern == theirs.pattern:
+            return
+        for ordinal in ours.pattern.finditer(text):
+            next_word = _NEXT_WORD.match(text, ordinal.end())
+            is_inner = ordinal["ending"].isalpha() or (
+                next_word and (next_word[1][0].islower() or next_word[1] in self._target.months.names)
+            )
+            if is_inner and ordinal[0] in source:
+                yield *ordinal.span("ending"), theirs.ending(ordinal["digits"])
 
     def _with_times_in_words(self, source: Run, translation: Run) -> Run:
         """Write times in words that were protected as digits, without a word such as Uhr behind them."""
@@ -218,6 +245,11 @@ class Numbers(ConvertingRule):
             (begin, end, converted[number])
             for begin, end, *_ in self._notation.amounts(run.text)
             if (number := run.text[begin:end]) in converted
+        )
+        run = run.protecting(
+            (*ordinal.span(), self._target.ordinals.written(ordinal["digits"]))
+            for ordinal in self._source.ordinals.pattern.finditer(run.text)
+            if ordinal["ending"].isalpha() and self._target.ordinals.are_known
         )
         # digits are the rest, at tags and in long words
         for pattern in (NUMBER, _DIGITS):
