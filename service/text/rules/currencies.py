@@ -9,6 +9,7 @@ from service.text.rules.currency_names import CODES, SIGN
 from service.text.rules.figures import difference
 from service.text.rules.money import Money
 from service.text.run import Run
+from service.text.segmenter import has_letter
 
 _DIGIT = re.compile("[0-9]")
 _ABBREVIATED = re.compile(r"[0-9][a-z]{2}\b")
@@ -56,9 +57,10 @@ class Currencies(ConvertingRule):
     def protect(self, run: Run, translation: Run) -> Run:
         """Protect each sign with its number, unless only something else was lost.
 
-        In that case, the model can write the sign where the target language has it.
+        In that case, the model can write the sign where the target language has it, but not if it has lost all
+        words beside an amount.
         """
-        if self.came_through(run, translation):
+        if has_letter(translation.text) and self.came_through(run, translation):
             return run
         return run.protecting(
             sorted(self._source.stretches(run.text, self._target, self._notation))

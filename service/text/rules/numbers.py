@@ -19,9 +19,9 @@ from service.text.run import Place, Run, Stretch
 _DIGIT = re.compile(r"\d")
 _NEXT_WORD = re.compile(r"\s(\w++)")
 _DIGITS = re.compile(r"\d+")
-_WORD = re.compile(r"[^\W\d_]++")
-_LEAST, _LONGEST_ENDING = 3, 3
-"""Letters of a word that is no preposition, nor the sign of a unit, and of the ending of a unit's name."""
+_WORD = re.compile(r"[^\W\d_]++(?:\.[^\W\d_]++)*+")
+_LEAST, _LEAST_INFLECTED, _LONGEST_ENDING = 2, 4, 3
+"""Letters of a word, of a name that may have an ending which CLDR lacks, and of such endings: Metern."""
 _WITH_MARKS = re.compile(r"\d[\d.,]*\d")
 
 
@@ -270,9 +270,9 @@ class Numbers(ConvertingRule):
 
 
 def _without_endings(word: str) -> list[str]:
-    """Return a word with all and with fewer of its last letters, which may be an ending: Metern."""
-    shortest = max(_LEAST, len(word) - _LONGEST_ENDING)
-    return [word[:length] for length in range(shortest, len(word) + 1)]
+    """Return a word with and without each of its last letters, which may be an ending."""
+    shortest = max(_LEAST_INFLECTED, len(word) - _LONGEST_ENDING)
+    return [word, *(word[:length] for length in range(shortest, len(word)))]
 
 
 @lru_cache(64)

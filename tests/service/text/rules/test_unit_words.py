@@ -29,6 +29,8 @@ def rule(languages: str) -> UnitWords:
         ("de en", "mit 44 Kilometern", "with 44 km", True),
         ("de en", "8 Meter", "8 centimeters", False),
         ("de en", "20 Prozent", "20%", True),
+        ("en de", "The board is ½ inch thick.", "Das Brett ist ½ dick.", False),
+        ("en de", "The board is 1½ inches thick.", "Das Brett ist 1½ Zoll dick.", True),
         ("de en", "5 Tonnen", "5 tons", True),
         ("de en", "27 Zoll breit", '27" wide', True),
         ("en de", "at 50 miles per hour", "mit 50 Meilen in der Stunde", True),
@@ -123,3 +125,19 @@ def test_the_unit_of_a_protected_number_is_demanded() -> None:
 def test_a_unit_does_not_end_in_the_next_number() -> None:
     protected = rule("de en").protect(Run("Am 5 Meter20 Meter"), Run("?"))
     assert protected.written() == "Am 5 Meter20 meters"
+
+
+@pytest.mark.parametrize(
+    ("languages", "text", "written"),
+    [
+        ("en de", "½ inch", "½ Zoll"),
+        ("de en", "½ Zoll", "½ inch"),
+        ("de en", "1½ Zoll", "1½ inches"),
+        ("de en", "3/4 Zoll", "3/4 inch"),
+    ],
+)
+def test_a_unit_is_written_after_a_fraction_which_may_be_protected_already(
+    languages: str, text: str, written: str
+) -> None:
+    for run in (Run(text), Run(text, protected=[Protected(0, text.index(" "))])):
+        assert rule(languages).protect(run, Run()).written() == written

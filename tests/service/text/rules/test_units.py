@@ -39,6 +39,8 @@ RULE = Units(profile("pl"), profile("fr"))
         ("Jest 420 ppm.", "Il est 420 heures.", False),
         ("Robi 1200 rpm.", "Il fait 1200 rpm.", True),
         ("Ma 15ft.", "Il a 15.", False),
+        ("Ma ½ ft.", "Il a ½.", False),
+        ("Ma 1½ kg.", "Il a 1½ kg.", True),
         ("Ma 15ft i 29kcal.", "Il a 15 ft et 29 kcal.", True),
         ("Działo 25mm", "Le canon de 25-mm", True),
     ],
@@ -121,6 +123,17 @@ def test_protected_numbers_are_converted_unless_the_document_has_the_format_of_t
     rule = Units(profile("de"), profile("en")).adapted([text, other])
     [protected] = rule.protect(Run(text), Run()).protected
     assert protected.raw == raw
+
+
+@pytest.mark.parametrize(
+    ("text", "leaves"),
+    [("kg", True), ("(km/h)", True), ("lbs.", True), ("kg mąki", False), ("K", False), ("in", False)],
+)
+def test_a_symbol_without_a_number_is_left_between_languages_in_latin_script(
+    text: str, leaves: bool
+) -> None:
+    assert RULE.leaves(Run(text)) is leaves
+    assert not Units(profile("pl"), profile("ru")).leaves(Run(text))
 
 
 def test_lost_symbols_are_protected() -> None:
