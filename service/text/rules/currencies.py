@@ -57,8 +57,8 @@ class Currencies(ConvertingRule):
     def protect(self, run: Run, translation: Run) -> Run:
         """Protect each sign with its number, unless only something else was lost.
 
-        In that case, the model can write the sign where the target language has it, but not if it has lost all
-        words beside an amount.
+        In that case, the model can write the sign where the target language has it, unless it has written
+        nothing but an amount.
         """
         if has_letter(translation.text) and self.came_through(run, translation):
             return run

@@ -25,7 +25,7 @@ MAY_HAVE_AMOUNT = regex.compile(r"\d[.,]\d")
 _QUOTES = "\"'“”„‘’«»"
 _BEGIN = rf"(?<![\w.,/×{_QUOTES}])(?<!(?<!\d):)(?<!\w-)(?!(?<=\d\d:)[0-5]\d[.,]\d)"
 _END = r"(?![.,:/×'’-]?\w)"
-"""What is not beside an amount: a2.5, 2.5.x, 1.5em. Numbers in quotes and the seconds of 10:31.508 are literal."""
+"""What is not beside an amount: a2.5, 2.5.x, 1.5em. Numbers in quotes and parts of seconds are literal."""
 _GROUPS_OF_DOTS = regex.compile(r"\d{1,3}(?:\.\d{3})+")
 _ADDRESS = regex.compile(r"\d{1,3}(?:\.[12]\d\d){3}")
 """192.168.100.200"""

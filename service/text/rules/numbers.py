@@ -54,7 +54,9 @@ class Numbers(ConvertingRule):
     def restore(self, source: Run, translation: Run) -> Run:
         """Write amounts as the target language does, and protected times in words in its words."""
         translation = self._with_times_in_words(source, translation)
-        translation = translation.edited_outside(sorted(self._endings(source.text, translation)))
+        if self._target.ordinals.are_known and _DIGIT.search(translation.text):
+            endings = self._endings(source.text, translation)
+            translation = translation.edited_outside(sorted(endings))
         converted = self._converted(source.text, translation.text)
         if named := self._named(source.text):
             spans = self._notation.written_spans(translation.text)
@@ -77,26 +79,27 @@ class Numbers(ConvertingRule):
         )
 
     def _endings(self, source: str, translation: Run) -> Iterator[Place]:
-        """Yield the wrong endings of ordinal numbers, and right ones: 3th, or 3. where the target has 3rd.
-
-        That of a stand-in remains behind a number that is protected with its ending.
-        """
+        """Yield the wrong endings of ordinal numbers, and right ones: 3th, or 3. where the target has 3rd."""
         ours, theirs, text = self._source.ordinals, self._target.ordinals, translation.text
-        if not theirs.are_known or _DIGIT.search(text) is None:
-            return
         for ordinal in theirs.pattern.finditer(text):
-            right, begin = theirs.ending(ordinal["digits"]), ordinal.start("ending")
-            if not ordinal["ending"].startswith(right):
+            ending, right = ordinal["ending"], theirs.ending(ordinal["digits"])
+            begin, end = ordinal.span("ending")
+            if not ending.startswith(right):
                 if ordinal[0] not in source:
-                    yield *ordinal.span("ending"), right
-            elif translation.is_protected(begin) or translation.is_protected(begin - 1):
-                yield begin + len(right), ordinal.end(), ""
+                    yield begin, end, right
+            elif ending != right and translation.is_protected(begin - 1):
+                yield (
+                    begin + len(right),
+                    end,
+                    "",
+                )  # of a stand-in, behind a protected ordinal number
         if not ours.are_known or ours.pattern == theirs.pattern:
             return
         for ordinal in ours.pattern.finditer(text):
             next_word = _NEXT_WORD.match(text, ordinal.end())
             is_inner = ordinal["ending"].isalpha() or (
-                next_word and (next_word[1][0].islower() or next_word[1] in self._target.months.names)
+                next_word
+                and (next_word[1][0].islower() or next_word[1] in self._target.months.names)
             )
             if is_inner and ordinal[0] in source:
                 yield *ordinal.span("ending"), theirs.ending(ordinal["digits"])
@@ -201,7 +204,7 @@ class Numbers(ConvertingRule):
     def _times_in_words(self, run: Run) -> list[TimeInWords]:
         """Return the certain times in words that are not protected, if both languages have such words."""
         clock = self._source.clock
-        if not (clock.may_hold_words(run.words) and self._target.clock.has_words):
+        if not (self._target.clock.has_words and clock.may_hold_words(run.text)):
             return []
         return [
             time

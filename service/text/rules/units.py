@@ -28,15 +28,15 @@ _IS_NO_TIME = (
 )
 _QUOTIENT = rf"(?<symbol>{_SYMBOL}(?:/{_SYMBOL})?)(?!\w|/\p{{L}})"
 _UNIT = regex.compile(
-    rf"(?<=[\p{{Nd}}{FRACTIONS}])(?:[{BLANKS}]|(?=\p{{L}}{{2}})){_IS_NO_TIME}{_QUOTIENT}(?![-'’])"  # not 2014 l'Italia
+    rf"(?<=[\p{{Nd}}{FRACTIONS}])(?:[{BLANKS}]|(?=\p{{L}}{{2}})){_IS_NO_TIME}{_QUOTIENT}"
+    r"(?![-'’])"  # not 2014 l'Italia
 )
-_WRITTEN = regex.compile(
-    rf"(?<=[\p{{Nd}}{FRACTIONS}])[{BLANKS}-]?+{_IS_NO_TIME}{_QUOTIENT}"
-)
+_WRITTEN = regex.compile(rf"(?<=[\p{{Nd}}{FRACTIONS}])[{BLANKS}-]?+{_IS_NO_TIME}{_QUOTIENT}")
 """A symbol in a translation, which may have an ending or be part of a compound: 5 km-re, 25-mm-Kanone."""
 
 _ALONE = regex.compile(rf"[^\w\ufffc]*+{_QUOTIENT}[^\w\ufffc]*+")
 """A text that is nothing but a symbol, as in the cells of a table: kg, (km/h)."""
+_LONGEST_ALONE = 16
 _MAY_HOLD_ONE = regex.compile(rf"[\p{{Nd}}{FRACTIONS}][{BLANKS}\p{{L}}]|\P{{nt=None}}[\"'″′]")
 """A fast check: most sentences have no such number, nor a mark behind a digit or a numeral such as ½."""
 
@@ -60,7 +60,8 @@ class Units(ConvertingRule):
 
     def leaves(self, sentence: Run) -> bool:
         """Check for a symbol without a number, which a model reads as an abbreviated word: kg, (km/h)."""
-        return self._is_active and _ALONE.fullmatch(sentence.text) is not None
+        is_short = len(sentence.text) <= _LONGEST_ALONE
+        return self._is_active and is_short and _ALONE.fullmatch(sentence.text) is not None
 
     def came_through(self, source: Run, translation: Run) -> bool:
         """Check that a translation has each symbol, or the unit's name, as often after a number."""

@@ -33,7 +33,10 @@ def test_a_single_ideographic_space_is_between_words() -> None:
         ("Pes <img> kočka", ["Pes <img> kočka"]),
         ("Pes spí +++ Dům /// Ano", ["Pes spí ", "+++ ", "Dům ", "/// ", "Ano"]),
         ("Pes spí . . . . . 7", ["Pes spí", " . . . . . ", "7"]),
-        ("Pes spí ...... xii\nDům .... 8", ["Pes spí", " ...... ", "xii", "\n", "Dům", " .... ", "8"]),
+        (
+            "Pes spí ...... xii\nDům .... 8",
+            ["Pes spí", " ...... ", "xii", "\n", "Dům", " .... ", "8"],
+        ),
         ("Pes ... 7 Dům .... Ano", ["Pes ... 7 Dům .... Ano"]),
         ("Pes +++, /// || Ano *** Ne", ["Pes +++, /// || Ano *** Ne"]),
     ],

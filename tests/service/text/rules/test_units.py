@@ -127,7 +127,14 @@ def test_protected_numbers_are_converted_unless_the_document_has_the_format_of_t
 
 @pytest.mark.parametrize(
     ("text", "leaves"),
-    [("kg", True), ("(km/h)", True), ("lbs.", True), ("kg mąki", False), ("K", False), ("in", False)],
+    [
+        ("kg", True),
+        ("(km/h)", True),
+        ("lbs.", True),
+        ("kg mąki", False),
+        ("K", False),
+        ("in", False),
+    ],
 )
 def test_a_symbol_without_a_number_is_left_between_languages_in_latin_script(
     text: str, leaves: bool
