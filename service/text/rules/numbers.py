@@ -53,8 +53,10 @@ class Numbers(ConvertingRule):
 
     def restore(self, source: Run, translation: Run) -> Run:
         """Write amounts as the target language does, and protected times in words in its words."""
+        if _DIGIT.search(translation.text) is None:
+            return translation
         translation = self._with_times_in_words(source, translation)
-        if self._target.ordinals.are_known and _DIGIT.search(translation.text):
+        if self._target.ordinals.are_known:
             endings = self._endings(source.text, translation)
             translation = translation.edited_outside(sorted(endings))
         converted = self._converted(source.text, translation.text)
@@ -198,13 +200,15 @@ class Numbers(ConvertingRule):
 
     def _keeps_times(self, source: Run, translation: Run) -> bool:
         """Check that a translation has the times that its source has in words, as words or digits."""
-        wanted = Counter(time.value for time in self._times_in_words(source))
-        return not wanted or wanted <= self._target.clock.on_dial(translation.unprotected())
+        if not (times := self._times_in_words(source)):
+            return True
+        wanted = Counter(time.value for time in times)
+        return wanted <= self._target.clock.on_dial(translation.unprotected())
 
     def _times_in_words(self, run: Run) -> list[TimeInWords]:
         """Return the certain times in words that are not protected, if both languages have such words."""
         clock = self._source.clock
-        if not (self._target.clock.has_words and clock.may_hold_words(run.text)):
+        if not (clock.may_hold_words(run.text) and self._target.clock.has_words):
             return []
         return [
             time
