@@ -117,7 +117,7 @@ class Numbers(ConvertingRule):
             return translation
         places = []
         for part in translation.protected:
-            if part.raw in values:
+            if part.raw and part.raw in values:
                 words = self._target.clock.written_in_words(part.raw)
                 if part.begin == 0:
                     words = self._languages[1].capitalized(words)
