@@ -8,6 +8,7 @@ from typing import Self
 
 from service.errors import TextTooLongError
 from service.text import stand_ins
+from service.text.escaped_characters import are_escaped, escaped, unescaped
 from service.text.languages import Language
 from service.text.markup import elements, labels, messages, plain, rows
 from service.text.markup.messages import OUTSIDE, Arguments, Scope
@@ -28,11 +29,14 @@ class Document:
     """The sentences, and the text between them, which is preserved."""
     error: TextTooLongError | None = None
     """Why the text cannot be translated; None if it can."""
+    written: str = ""
+    """The text if its characters beyond ASCII are escaped in it."""
 
     @classmethod
-    def of(cls, parts: Iterable[str | Sentence]) -> Self:
-        """Return a document of these parts, without empty ones."""
-        return cls(tuple(part for part in parts if part != ""))
+    def of(cls, parts: Iterable[str | Sentence], text: str) -> Self:
+        """Return a document of the parts of this text, without empty ones."""
+        written = text if are_escaped(text) else ""
+        return cls(tuple(part for part in parts if part != ""), written=written)
 
     @property
     def sentences(self) -> list[Sentence]:
@@ -46,7 +50,8 @@ class Document:
     def filled(self, written: Sequence[str]) -> str:
         """Do the same with translations as they are written in the text's format."""
         remaining = iter(written)
-        return "".join(part if isinstance(part, str) else next(remaining) for part in self.parts)
+        text = "".join(part if isinstance(part, str) else next(remaining) for part in self.parts)
+        return escaped(text, self.written) if self.written else text
 
 
 def take_apart(
@@ -57,7 +62,7 @@ def take_apart(
     pipeline: Pipeline | None = None,
 ) -> Document:
     """Split a whole text; see `parts_of`. Without a pipeline, no rules are applied."""
-    return Document.of(parts_of(text, form, splitting, ignored, pipeline or Pipeline()))
+    return Document.of(parts_of(text, form, splitting, ignored, pipeline or Pipeline()), text)
 
 
 def parts_of(
@@ -75,6 +80,8 @@ def parts_of(
     Raises:
         TextTooDeepError: inline elements are nested more than `nesting.MAX_NESTING` deep.
     """
+    if are_escaped(text):
+        text = unescaped(text)
     parsed = plain.parse(text) if form == "text" else elements.parse(text, form, ignored)
     texts = [run.unprotected() for run in parsed if isinstance(run, Run)]
     return _parts(parsed, OUTSIDE, splitting, pipeline.adapted(texts))

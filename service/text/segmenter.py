@@ -32,6 +32,7 @@ _MARKER = regex.compile(
     [ \t\u00a0]*+
     (?: (?: [-*+•‣⁃∙·–—>#]++ | [»›] )[ \t\u00a0]++ | (?: ・ | \[\*\] )[ \t]*+
       | \d{{1,3}}[.)][ \t]++                                # 1. or 1)
+      | (?: AW | Aw | WG | Wg | RE | Re | FW | Fw ):[ ]++    # of a subject
       | (?: \(?(?: \d{{1,3}} | {ROMAN} | [^\W\d_\p{{Lu}}] )\)  # (1), ii) or a)
           | (?: {ROMAN} | [a-h] )\.(?= [ \t\u00a0]++ {_BEGINS_ITEM} | \Z )  # IV. The
         ) (?: (?:[ \t]|\u00a0{{2}})[ \t\u00a0]*+ | \Z )
@@ -44,11 +45,13 @@ _SECTION = regex.compile(
 )
 """The number of a section or clause: 1.1) Buyers, 1.1 The buyer, but not 2.5 Liters."""
 _MAY_BE_MARKED = re.compile(
-    r"[ \t\u00a0*+•‣⁃∙·–—>»›#・(\[-]|[\da-hivxIVX\x80-\U0010ffff]{1,7}[.)]|.\)", re.DOTALL
+    r"[ \t\u00a0*+•‣⁃∙·–—>»›#・(\[-]|[\da-hivxIVX\x80-\U0010ffff]{1,7}[.)]|.\)|[A-Z]\w:", re.DOTALL
 )
 """A fast check that rejects most lines, because each call to `regex` releases Python's lock."""
 _RIGHT, _LEFT = re.compile("[»›]"), re.compile("[«‹]")
 _WORD = re.compile(r"\w*")
+_REST_OF_NOTE = re.compile(r"[^().!?]{1,40}\)")
+"""What follows the abbreviation with which a note in brackets begins: (Gr. M)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +189,9 @@ def _ends_sentence(match: re.Match[str], start: int, language: Language) -> bool
     if (match["closing"] or match["shut"]) and line.startswith(language.speech, match.end()):
         return False
     if match["more"] == "" and line[position] in _DOTS:
+        note = text_before.rpartition("(")[2] if "(" in text_before else ""
+        if note.isalpha() and _REST_OF_NOTE.match(line, match.end()):
+            return False
         next_word = _WORD.match(line, match.start("first"))
         return not is_inner(text_before, next_word[0] if next_word else "", language)
     return True

@@ -2,10 +2,10 @@ r"""Splits runs at separators of cells and lines: tabs, pipes, several spaces, `
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from service.text.markup.nesting import without_empty_elements
-from service.text.rules.placeholders import Placeholders
+from service.text.rules.placeholders import WRITTEN_BREAK, Placeholders
 from service.text.run import PROTECTED, Run, replaced
 from service.text.words import Span
 
@@ -21,7 +21,7 @@ _LEADERS = r"(?<=\w)[ ]++(?:\.[ ]?){3,}+[ ]*+(?=(?:\d++|[ivxlc]++)[ ]*+$)"
 _ANY = re.compile(rf"[\t|\\]|\.[ ]?\.[ ]?\.|{_BETWEEN_COLUMNS}|[ ]{_BETWEEN_NEWS}[ ]")
 _BETWEEN_CELLS = re.compile(
     rf"""
-      (?<=\S)[ ]*+\t[ \t]*+  # at the beginning of a line, it is indentation
+      (?:(?<=\w),(?=\t)|(?<=\S)[ ]*+)\t[ \t]*+  # at the beginning of a line, it is indentation
     | (?<=\S)[ ]++\|[ ]++(?=[^\s|])
     | (?<=\w[ ]){_BETWEEN_NEWS}[ ]++(?=\w)
     | (?<=\S){_BETWEEN_COLUMNS}(?=\S) | {_LEADERS}
@@ -31,10 +31,10 @@ _BETWEEN_CELLS = re.compile(
 )
 _LINE = re.compile(r"[^\r\n]*+(\r\n|[\r\n]|\Z)")
 _TOKEN = re.compile(r"\S++")
-_PATH = re.compile(r"\b[A-Za-z]:\\|\\\\|\\(?![nN{]|[rt](?![a-z])|\Z)")
-_BREAK = re.compile(  # not LaTeX's \newpage, \newline and \noindent
-    r"\\N|(?<!\w)\\n(?!ew[a-z]|oindent)|\\[nrt](?![a-z])"
+_PATH = re.compile(
+    r"\b[A-Za-z]:\\|\\\\|(?<!\S)\.{1,2}\\|\\(?![nrtN{]|[^\w\s]|u[\da-fA-F]{4}|\Z)|\w\\[nrt][\w-]*+\.\w"
 )
+_BREAK = re.compile(rf"(?:,(?=\\t))?+{WRITTEN_BREAK}")
 
 
 def cut(run: Run) -> list[str | Run]:
@@ -45,8 +45,10 @@ def cut(run: Run) -> list[str | Run]:
 
 
 def cut_at_gaps(run: Run) -> list[str | Run]:
-    """Split a run of HTML or XML at `+++` and gaps between columns, in which not all blanks are plain."""
+    """Split a run of HTML or XML at `+++`, written breaks, and gaps in which not all blanks are plain."""
     gaps = [match.span() for match in _IN_MARKUP.finditer(run.text) if match[0].strip(" ")]
+    if "\\" in run.text:
+        gaps = sorted([*gaps, *_written_breaks(run.text, 0, len(run.text))])
     return cut_at(run, gaps) if gaps else [run]
 
 
@@ -106,9 +108,13 @@ def _has_tag_within(edges: list[int], start: int, end: int) -> bool:
 
 
 def _in_line(text: str, start: int, end: int) -> list[Span]:
-    """Return the separators and breaks in a line, except backslashes in paths."""
+    """Return the separators and written breaks in a line."""
     spans = [match.span() for match in _BETWEEN_CELLS.finditer(text, start, end)]
+    return sorted([*spans, *_written_breaks(text, start, end)])
+
+
+def _written_breaks(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield the written breaks in a stretch, except backslashes in paths."""
     for token in _TOKEN.finditer(text, start, end):
         if "\\" in token[0] and not _PATH.search(token[0]):
-            spans += [match.span() for match in _BREAK.finditer(text, *token.span())]
-    return sorted(spans)
+            yield from (match.span() for match in _BREAK.finditer(text, *token.span()))

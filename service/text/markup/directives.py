@@ -38,6 +38,8 @@ _FORMS = (
     # reStructuredText: .. note:: Text
     rf"\.\.[ \t]++(?:{_TYPES}|{_WITH_TEXT})::(?:[ \t]++(?P<h>[^\n]*+))?+",
     r"\.\.[ \t]++[\w-]++(?::[\w-]++)*+::[^\n]*+",
+    # Git: Signed-off-by: Name <address>
+    r"[A-Z][a-z]++(?:-[a-z]++)++(?<=-by):[ \t]++[^\n<>]*+(?:<[^\s<>]++>|(?<=\ufffc))",
     # Fluent: *[other] Text
     r"\*?\[(?:zero|one|two|few|many|other|male|female|masculine|feminine|neuter|\d++)\][ \t]++(?P<i>[^\n]*+)",
     # MDX
@@ -48,7 +50,7 @@ _FORMS = (
 )
 _DIRECTIVE = re.compile(rf"^[ \t]*+(?:{'|'.join(_FORMS)})[ \t\r]*+(?:\n|\Z)", re.MULTILINE)
 """A line with a directive; a group is its title."""
-_MAY_HOLD_ONE = re.compile(r"!!!|\?\?\?|===|::|///|\[[!a-z\d]|(?:im|ex)port ")
+_MAY_HOLD_ONE = re.compile(r"!!!|\?\?\?|===|::|-by:|///|\[[!a-z\d]|(?:im|ex)port ")
 """A fast check that rejects most texts."""
 _OUTER_LINE = re.compile(
     rf"^(?:(?P<has_body>(?:{'|'.join(_WITH_BODY)})[ \t\r]*+$)|\S)", re.MULTILINE

@@ -1,6 +1,7 @@
-"""Recognizes markers in pairs: `<link>here</link>`, `<0>here</0>`, `[b]here[/b]`, `{{#if new}}here{{/if}}`.
+r"""Recognizes markers in pairs: `<link>here</link>`, `<0>here</0>`, `[b]here[/b]`, `{{#if new}}here{{/if}}`.
 
-Translators' formats and forums have them. A marker that nothing closes is no tag.
+Translators' formats and forums have them, LaTeX `\emph{here}`, and reStructuredText `` `here`_ ``. A marker
+that nothing closes is no tag.
 """
 
 import re
@@ -25,15 +26,32 @@ _MARKER = re.compile(
     re.VERBOSE,
 )
 _CLOSING = re.compile(r"[<\[{][ ]?/\w")
-"""A fast check that rejects most texts."""
+_AROUND_WORDS = re.compile(
+    r"""
+      (\\(?:(?:sub){0,2}section|chapter|paragraph|title|caption|footnote|emph|underline|text(?:bf|it|sc|tt))\*?\{)
+      [^{}\n]*+ (\})
+    | (?<![\w`:])(`) [^`<>\n]*[^`<>\s] ((?:[ ]<[^`<>\s]++>)?`__?) (?!\w)
+    """,
+    re.VERBOSE,
+)
+_MAY_HOLD_ONE = re.compile(r"\\[a-z]++\*?\{|`_")
+"""Fast checks that reject most texts."""
 
 
 def tagged(run: Run) -> Run:
     """Convert such markers to tags, unless they are nested too deeply."""
+    if _MAY_HOLD_ONE.search(run.text):
+        run = as_tags(run, [_around(one) for one in run.between_tags(_AROUND_WORDS.finditer)])
     if _CLOSING.search(run.text) is None:
         return run
     found = as_tags(run, _pairs(run.between_tags(_MARKER.finditer)))
     return found if depth(found.tags) <= MAX_NESTING // 2 else run
+
+
+def _around(match: re.Match[str]) -> MarkPair:
+    """Return the two marks of a match, which are the groups that are not None."""
+    opening, closing = (index for index, mark in enumerate(match.groups(), 1) if mark)
+    return (*match.span(opening), match[opening]), (*match.span(closing), match[closing])
 
 
 def _pairs(markers: Iterable[re.Match[str]]) -> list[MarkPair]:

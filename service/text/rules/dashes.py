@@ -13,6 +13,7 @@ _HYPHEN = re.compile(r"(?<=\w)-(?=\w)")
 _BETWEEN_WORDS = re.compile(rf"(?<=[^\W\d_]){_DASH}(?=[^\W\d_])")
 _JOINT = re.compile(rf"(?<!\d)[-{_DASH}]|[-{_DASH}](?!\d)")
 _BETWEEN_DIGITS = re.compile(r"(?<=\d)-(?=\d)")
+_SPACED = re.compile(r"(?<= )[-–—](?= )")
 
 
 class Dashes(Rule):
@@ -47,6 +48,10 @@ class Dashes(Rule):
     def restore(self, source: Run, translation: Run) -> Run:
         """Restore the dashes: all if the translation has as many hyphens, otherwise those between digits."""
         text = source.text
+        spaced = _SPACED.findall(text)
+        if spaced and "-" not in spaced:
+            found = _SPACED.finditer(translation.text)
+            translation = translation.edited_outside((*one.span(), spaced[0]) for one in found)
         if _DASH not in text:
             return translation
         num_dashes, num_hyphens = len(_BETWEEN.findall(text)), len(_HYPHEN.findall(text))

@@ -15,7 +15,7 @@ from service.errors import BundleError
 from service.text.languages import NEUTRAL, Language
 from service.text.rules.figures import figures_of
 from service.text.rules.rule import Parameters, Rule, Setting
-from service.text.run import Run
+from service.text.run import Place, Run
 from service.text.stand_ins import CAPITALS, FIGURES, KINDS_BY_NAME, Kind, names_of_kinds
 from service.text.words import TOUCHING, code_between
 
@@ -24,8 +24,22 @@ CODE_SIGNS = r"={}\\|<>()"
 """If there is one of these and no space between two backticks, they enclose code, even beside a word."""
 _CONVERSION = (  # with flags, width and precision, as in C, or in Java with thousands separators and dates
     r"[-+0\#,]*+ (?:\d++|\*)? (?:\.(?:\d++|\*))?"
-    r"(?: (?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGaAcsp@] | [tT][a-zA-Z] )"
+    r"(?: (?:hh|h|ll|l|z|j|t)?[diouxXeEfFgGaAcsp@] (?:(?<=\#@)\w++@)?+ | [tT][a-zA-Z] )"  # %#@files@
 )
+_NAMES = "|".join(
+    """
+    nabla ne neg neq net neu new newcommand newline newpage nginx node noindent nonumber not notag notin nu
+    readme real ref release renewcommand resources right rho root
+    target tau temp templates test tests textstyle theta tilde times tmp to today tools top triangle
+    """.split()  # noqa: SIM905 - reads better than a page of quotes
+)
+"""What follows a backslash in LaTeX or a path, and begins like a written break."""
+WRITTEN_BREAK = (  # not FIRMA\tom, a\tb
+    rf"\\(?!(?:{_NAMES})(?![a-z])|[a-z]{{2,}}+\*?\{{)"
+    r"(?:N|[nrt](?!(?<=[A-Z]{2}\\.)[a-z]|(?<=\w\\.)[a-z](?![a-z])))"
+)
+r"""A line break or tab as strings in programs have it, also directly before a word: \nThe, \tthe."""
+_FORMULA_SIGNS = r"[\\^_{=]"
 # Chinese and Japanese punctuation, which also ends addresses
 _WIDE_MARKS = "\u3001-\u3003\u3008-\u301f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
 _ENDS_URL = rf"""\s<>"'()\]}}“”„«»‚‘’{_WIDE_MARKS}"""
@@ -50,8 +64,8 @@ _MEDIA_SUBTYPES = (  # those that are most common, and others with a mark or dig
 KINDS = {
     "URL": rf"""
         (?: (?: https? | (?<!\w)[a-z][a-z0-9+.-]{{1,15}}+ )://(?:\[[\da-fA-F:.]++\])? | www\. | {_SCHEME} )
-        (?> {_IN_URL} | [^{_ENDS_URL}] )*
-        (?: {_IN_URL} | [^{_ENDS_URL}{_BEHIND}] )  # not a mark after it or a bracket around it
+        (?> {_IN_URL} | (?!{WRITTEN_BREAK})[^{_ENDS_URL}] )*
+        (?: {_IN_URL} | (?!{WRITTEN_BREAK})[^{_ENDS_URL}{_BEHIND}] )  # no mark or bracket
     """,
     "e-mail address": r"""
         (?<![\w.+-]) [\w.+-]++ @ [\w-]++ (?:\.[\w-]++)++
@@ -109,6 +123,19 @@ KINDS = {
     "Windows path": rf"""
         (?<!\w) (?: [A-Za-z]:\\ | \\\\ ) [^{_ENDS_WINDOWS_PATH}]* [^{_ENDS_WINDOWS_PATH}.!]
     """,
+    "formula": rf"""
+        (?<![\w$\\]) \$\$ (?=[^$]*{_FORMULA_SIGNS}) [^$]++ \$\$ (?!\$)         # $$x = 1$$
+      | (?<![\w$\\]) \$ (?![\s${{]|[\d.,]++[ ]) (?=[^$\n]*{_FORMULA_SIGNS})     # $x_1$, but not $5
+        [^$\n]++ (?<=\S)\$ (?![\w$({{])
+    """,
+    "command": rf"""
+        (?<![\w\\]) (?!{WRITTEN_BREAK}|\\u[\da-fA-F]{{4}}) \\[A-Za-z]{{2,}}+ (?!\\)
+        (?: \{{ (?:[^{{}}\n]|\{{[^{{}}\n]{{0,60}}\}}){{0,60}} \}} )*+       # \alpha, \ref{{fig:a}}
+    """,
+    "attribute": r"""
+        (?<![\w-]) (?:href|src|class|id|style|target|rel|type|data-[\w-]{1,40})
+        \\?=(?P<value>\\?["']) [^"'<>\n\\]{0,100} (?P=value)          # href="x", href\=\"x\"
+    """,
     "template": "|".join(
         code_between(*marks)
         for marks in (("<%", "%>"), (r"\{%", r"%\}"), (r"\{\#", r"\#\}"), (r"\$\{\{", r"\}\}"))
@@ -143,6 +170,7 @@ KINDS = {
         (?<![\w@\#$]) (?P<sign>[_@\#$])(?P=sign)++ [^\W_]\w*? (?P=sign){2,}+ (?!\w)  # __name__
     """,
     "hardware address": r"(?<![\w:]) (?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2} (?![\w:])",
+    "mention": r"< (?: [@\#][!&]?+ | a?:\w++: | t: | /[\w ]++: ) \d++ (?::[a-zA-Z])? >",  # <@!20>, <:sad:5>
     "symbol or emoji": r"""
         (?<![\w:/)])
         (?: :[a-z0-9_+-]{2,40}+:(?!\w)          # :tada:
@@ -184,13 +212,17 @@ _OF_PARTS = re.compile(r"[@/\\]")
 """Addresses with one of these signs may go on with a hyphen, but not `config.json` or `example.org`."""
 _MAY_HOLD_ONE = re.compile(
     r"""
-    [@#%{\[<\\$_`&:/~….+-]  # one set, which `re` finds fast; of the last three signs,
-    (?: (?<![.+-]) | (?<=-)-[a-z] | (?<=\.)\w | (?<=\.)[ ]?\.[ ]?\.[ ]?\. | (?<=\+)\+ )  # only these
+    [@#%{\[<\\$_`&:/~….+=-]  # one set, which `re` finds fast; of the last four signs,
+    (?:                        # only these
+        (?<![.+=-]) | (?<==)["'] | (?<=-)-[a-z] | (?<=\.)\w | (?<=\.)[ ]?\.[ ]?\.[ ]?\. | (?<=\+)\+
+    )
     """,
     re.VERBOSE,
 )
 """A fast check that rejects most texts."""
 PLACEHOLDER = re.compile("|".join(KINDS.values()), re.VERBOSE)
+_CONTROL_TAG = re.compile(r"(?:\{%|<%(?!=)|\[%)[\s\S]*(?:%\}|%>|%\])")
+"""Code of templates that writes nothing itself: {% if new %}."""
 _DOLLAR = re.compile(rf"(?<![^\W\d_{TOUCHING}])\$")  # not US$1
 _IS_UNSPACED = re.compile(rf"(?<!\S)[^\s/\\{TOUCHING}]*+[{TOUCHING}]")
 """A word in a script without spaces, not within an address, which may be in a text in another script."""
@@ -275,7 +307,11 @@ class Placeholders(Rule):
         return run.protecting(self._positions(run.text)) if "$1" in run.text else run
 
     def restore(self, source: Run, translation: Run) -> Run:
-        """Write a space for a hyphen behind an address, which would lead elsewhere: `@anna-Konto`."""
+        """Write a space for a hyphen behind an address, which would lead elsewhere: `@anna-Konto`.
+
+        A control tag at an edge of the sentence touches its words if it does so in the source.
+        """
+        translation = translation.edited(_spaces_beside_edges(source, translation))
         followed = {
             source.text[part.begin : part.end]
             for part in source.protected
@@ -301,6 +337,26 @@ class Placeholders(Rule):
                 spans.append((number.begin - 1, number.end))
                 found.add(number.written)
         return spans if found == {str(position) for position in range(1, len(found) + 1)} else []
+
+
+def _spaces_beside_edges(source: Run, translation: Run) -> list[Place]:
+    """Return the spaces beside control tags at both edges of a translation that its source does not have."""
+    text, places = translation.text, list[Place]()
+    tags = [
+        part
+        for part in translation.protected
+        if _CONTROL_TAG.fullmatch(text, part.begin, part.end)
+    ]
+    for tag in tags[:1]:
+        begins = source.text.startswith(text[: tag.end])
+        if begins and text.startswith(" ", tag.end) and not source.text.startswith(" ", tag.end):
+            places.append((tag.end, tag.end + 1, ""))
+    for tag in tags[-1:]:
+        code = text[tag.begin :]
+        ends = source.text.endswith(code) and not source.text.endswith(f" {code}")
+        if ends and text.endswith(f" {code}"):
+            places.append((tag.begin - 1, tag.begin, ""))
+    return places
 
 
 def _separated(text: str) -> str:

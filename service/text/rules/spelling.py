@@ -1,10 +1,11 @@
 """Replaces characters that models do not know by those that they know."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Self
 
 from service.text.normal_forms import normalize
-from service.text.rules.rule import SpellingRule
+from service.text.rules.rule import Setting, SpellingRule
 from service.text.run import Place, Run
 from service.text.words import MARKS
 
@@ -12,6 +13,7 @@ _UNTIDY = re.compile(
     r"""
     (?<=\w)
     (?: [\u00ad\u200b\u2060\ufeff]+  # characters without width, such as soft hyphens
+      | -\r?\n[ \t]*+(?=(?P<rest>[^\W\d_]++))
       | (?P<accent>[`´](?![^\s`´]*+[`´]))  # instead of an apostrophe, unless it closes code: it`s
     )
     (?=\w)
@@ -23,12 +25,12 @@ _TYPED_DASH = re.compile(r"(?<=\S )-{2,3}(?= \S)")
 _BETWEEN_BLANKS = re.compile(f"(?<= ){_DASH}(?= )")
 _MARKED = re.compile(rf"[^\W\d_][{MARKS}]++")
 _MAY_BE_UNTIDY = re.compile(
-    f"[\u00ad\u200b\u2060\ufeff`´{MARKS}-](?:(?<!-)|-)"
+    f"[\u00ad\u200b\u2060\ufeff`´{MARKS}-](?:(?<!-)|[-\r\n])"
 )  # begins with a set: fast
 
 
 class Spelling(SpellingRule):
-    """Removes invisible characters within words, and combining marks that the vocabulary lacks.
+    """Removes invisible characters and ends of lines within words, and marks that the vocabulary lacks.
 
     Accents typed instead of apostrophes, and hyphens typed instead of dashes, are replaced by these.
     """
@@ -38,17 +40,35 @@ class Spelling(SpellingRule):
     is_default = True
     is_of_signs = True
 
+    def __init__(
+        self, spells: Callable[[str], bool], starters: frozenset[str] = frozenset()
+    ) -> None:
+        """Set the vocabulary, see `SpellingRule`, and words of which none ends a divided word: Vor- und."""
+        super().__init__(spells)
+        self._starters = starters
+
+    @classmethod
+    def make(cls, setting: Setting) -> Self:
+        """Build the rule for the source vocabulary and language."""
+        return cls(setting.tokenizers.source.spells, setting.languages[0].starters)
+
     def prepare(self, run: Run) -> Run:
         """Return the sentence with these characters replaced."""
         if _MAY_BE_UNTIDY.search(run.text) is None:
             return run
         places = [
-            (*match.span(), "'" if match["accent"] else "") for match in _UNTIDY.finditer(run.text)
+            (*match.span(), "'" if match["accent"] else "")
+            for match in _UNTIDY.finditer(run.text)
+            if not match["rest"] or self._ends_word(match["rest"])
         ]
         places += self._unmarked(run.text)
         if self._spells(_DASH):
             places += [(*match.span(), _DASH) for match in _TYPED_DASH.finditer(run.text)]
         return run.edited_outside(sorted(places))
+
+    def _ends_word(self, text: str) -> bool:
+        """Check whether the first letters of a line are the rest of a word that was divided."""
+        return text.islower() and text not in self._starters
 
     def _unmarked(self, text: str) -> Iterator[Place]:
         """Yield the places of letters with combining marks that the vocabulary lacks, without these marks."""

@@ -50,7 +50,8 @@ _VERSE = (
 """The number of a footnote, a sentence or a verse before a word: `¹The`."""
 _KEYCAP = "[0-9#*]\ufe0f?\u20e3"
 _HEART = r"(?<!\w)<3(?!\w)"
-_ACCELERATOR = r"(?<![\s\S])&(?=[^\W\d_])"  # &File; elsewhere, it may mean "and"
+_ACCELERATOR = r"(?<![\s\S])&(?=[^\W\d_])|(?<=\w )&(?=\p{Ll}++(?!;))"
+"""&File, Save &as; elsewhere, it may mean "and"."""
 _FACE = r"(?<![\w:;=])[:;=]['^o-]?(?:\)++|\(++|[DPp|/\\])(?![\w/])"  # :-) ;) :'( =D
 _ARROW = r"(?<![-=~])(?:<?[-=~]++>++|<++[-=~]++)"  # begins once, so a long shaft is read once
 _SIGN = r"[-=~*+_<>|#^/\\&:]"
@@ -87,7 +88,7 @@ _KINDS = (
 _SYMBOL = f"(?:{'|'.join(_KINDS)}){_JOINED}*"
 _MAY_HOLD_ONE = re.compile(  # single signs between letters are common: up-to-date, and/or
     rf"[{_PICTURES}§\u00b9\u00b2\u00b3\u2070-\u2079{_EMPTY}\u200c\u200d<:;=#\u20e3~*+_>|^&/\\-]"
-    rf"(?:(?<![-~*+_>|^&/\\])|[ ]?{_SIGN}|(?<=&)(?<![\s\S]&)(?=\w))"
+    rf"(?:(?<![-~*+_>|^&/\\])|[ ]?{_SIGN}|(?<=&)(?<!\S&)(?=\w))"
 )
 """A fast check that rejects most texts."""
 _IS_OF_NUMBER = regex.compile(_OF_NUMBER)
