@@ -33,9 +33,9 @@ class Document:
     """The text if its characters beyond ASCII are escaped in it."""
 
     @classmethod
-    def of(cls, parts: Iterable[str | Sentence], text: str) -> Self:
+    def of(cls, parts: Iterable[str | Sentence], text: str, form: Format) -> Self:
         """Return a document of the parts of this text, without empty ones."""
-        written = text if are_escaped(text) else ""
+        written = text if are_escaped(text, form) else ""
         return cls(tuple(part for part in parts if part != ""), written=written)
 
     @property
@@ -62,7 +62,8 @@ def take_apart(
     pipeline: Pipeline | None = None,
 ) -> Document:
     """Split a whole text; see `parts_of`. Without a pipeline, no rules are applied."""
-    return Document.of(parts_of(text, form, splitting, ignored, pipeline or Pipeline()), text)
+    parts = parts_of(text, form, splitting, ignored, pipeline or Pipeline())
+    return Document.of(parts, text, form)
 
 
 def parts_of(
@@ -80,7 +81,7 @@ def parts_of(
     Raises:
         TextTooDeepError: inline elements are nested more than `nesting.MAX_NESTING` deep.
     """
-    if are_escaped(text):
+    if are_escaped(text, form):
         text = unescaped(text)
     parsed = plain.parse(text) if form == "text" else elements.parse(text, form, ignored)
     texts = [run.unprotected() for run in parsed if isinstance(run, Run)]

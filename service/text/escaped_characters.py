@@ -4,21 +4,26 @@ Such a text is read with its characters, and its translation is written as the t
 """
 
 import re
+import struct
+
+from service.text.run import Format
 
 _NUMBER = r"\\u([\da-fA-F]{4})"
 _RANGE = re.compile(rf"{_NUMBER}-{_NUMBER}")
-_NUMBERS = re.compile(rf"(?<!\\)(?:{_NUMBER})+")
-_CHARACTERS = re.compile(r"[^\0-\x7f]+")
+_CHARACTER = re.compile(rf"(?<!\\)(?:\\u[dD][89abAB][\da-fA-F]{{2}})?{_NUMBER}")
+_BEYOND_ASCII = re.compile(r"[^\0-\x7f]+")
 
 
-def are_escaped(text: str) -> bool:
+def are_escaped(text: str, form: Format) -> bool:
     r"""Check whether a text has characters as numbers, and each could be written as it was again.
 
-    Ranges of characters are code: [\u4e00-\u9fff].
+    In HTML, a no-break space becomes a reference. Ranges of characters are code: [\u4e00-\u9fff].
     """
     if "\\u" not in text or not text.isascii() or _RANGE.search(text):
         return False
-    return escaped(unescaped(text), text) == text
+    plain = unescaped(text)
+    is_same = escaped(plain, text) == text and (form == "text" or "\u00a0" not in plain)
+    return is_same and plain != text
 
 
 def unescaped(text: str) -> str:
@@ -27,7 +32,7 @@ def unescaped(text: str) -> str:
     >>> unescaped(r"T\u00fcr \u0022")
     'Tür \\u0022'
     """
-    return _NUMBERS.sub(_characters, text)
+    return _CHARACTER.sub(_character, text)
 
 
 def escaped(text: str, like: str) -> str:
@@ -39,13 +44,15 @@ def escaped(text: str, like: str) -> str:
     form = "\\u{:04X}" if any(map(str.isupper, "".join(re.findall(_NUMBER, like)))) else "\\u{:04x}"
 
     def numbers(match: re.Match[str]) -> str:
-        units = memoryview(match[0].encode("utf-16-le", "surrogatepass")).cast("H")
-        return "".join(map(form.format, units))
+        units = match[0].encode("utf-16-be", "surrogatepass")
+        return "".join(form.format(unit) for (unit,) in struct.iter_unpack(">H", units))
 
-    return _CHARACTERS.sub(numbers, text)
+    return _BEYOND_ASCII.sub(numbers, text)
 
 
-def _characters(match: re.Match[str]) -> str:
-    units = bytes.fromhex(match[0].replace("\\u", ""))
-    text = units.decode("utf-16-be", "surrogatepass")
-    return match[0] if text[0] < "\x80" else text
+def _character(match: re.Match[str]) -> str:
+    try:
+        character = bytes.fromhex(match[0].replace("\\u", "")).decode("utf-16-be")
+    except UnicodeDecodeError:  # half of a pair
+        return match[0]
+    return match[0] if character.isascii() else character

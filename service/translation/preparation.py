@@ -160,7 +160,7 @@ class Preparation:
             if isinstance(part, Sentence):
                 num_sentences += 1
                 self.size_limit.check(num_sentences, tokens)
-        document, tasks = Document.of(parts, text), []
+        document, tasks = Document.of(parts, text, form), []
         for index, sentence in enumerate(document.sentences):
             if index == 0 and self._begins_with:
                 sentence = sentence.beginning(self._begins_with)

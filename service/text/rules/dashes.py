@@ -48,10 +48,8 @@ class Dashes(Rule):
     def restore(self, source: Run, translation: Run) -> Run:
         """Restore the dashes: all if the translation has as many hyphens, otherwise those between digits."""
         text = source.text
-        spaced = _SPACED.findall(text)
-        if spaced and "-" not in spaced:
-            found = _SPACED.finditer(translation.text)
-            translation = translation.edited_outside((*one.span(), spaced[0]) for one in found)
+        if _DASH in text or "—" in text:
+            translation = _as_spaced(text, translation)
         if _DASH not in text:
             return translation
         num_dashes, num_hyphens = len(_BETWEEN.findall(text)), len(_HYPHEN.findall(text))
@@ -60,3 +58,16 @@ class Dashes(Rule):
             is_sure = num_dashes and not _BETWEEN_DIGITS.search(text)
             hyphens = list(_BETWEEN_DIGITS.finditer(translation.text)) if is_sure else []
         return translation.edited_outside((*match.span(), _DASH) for match in hyphens)
+
+
+def _as_spaced(source: str, translation: Run) -> Run:
+    """Write the dashes and hyphens between blanks as the source does, if it has as many or all are equal."""
+    marks, found = _SPACED.findall(source), list(_SPACED.finditer(translation.text))
+    if len(set(marks)) == 1:
+        marks = marks[:1] * len(found)
+    if len(marks) != len(found):
+        return translation
+    spans = (one.span() for one in found)
+    return translation.edited_outside(
+        [(*span, mark) for span, mark in zip(spans, marks, strict=True)]
+    )

@@ -343,9 +343,7 @@ def _spaces_beside_edges(source: Run, translation: Run) -> list[Place]:
     """Return the spaces beside control tags at both edges of a translation that its source does not have."""
     text, places = translation.text, list[Place]()
     tags = [
-        part
-        for part in translation.protected
-        if _CONTROL_TAG.fullmatch(text, part.begin, part.end)
+        part for part in translation.protected if _CONTROL_TAG.fullmatch(text, part.begin, part.end)
     ]
     for tag in tags[:1]:
         begins = source.text.startswith(text[: tag.end])

@@ -43,6 +43,12 @@ def sentences(text: str, code: str = "und") -> list[str]:
         ("en", "- first point\n  * second. Third.", ["first point", "second.", "Third."]),
         ("en", "1. Mix it.\n2. Bake it.", ["Mix it.", "Bake it."]),
         ("ja", "今日は。元気？はい", ["今日は。", "元気？", "はい"]),
+        ("de", "Zwei Eier (Gr. M) sind da.", ["Zwei Eier (Gr. M) sind da."]),
+        ("en", "Mix it (lg. Eggs)! Eat it.", ["Mix it (lg. Eggs)!", "Eat it."]),
+        ("de", "Er kam (Ja. Wirklich.) an.", ["Er kam (Ja.", "Wirklich.) an."]),
+        ("de", "Er ging (Klar. Und sie", ["Er ging (Klar.", "Und sie"]),
+        ("de", "AW: WG: Re: Das Haus", ["Das Haus"]),
+        ("en", "FW: A house\nRe: No, I see", ["A house", "No, I see"]),
         ("en", "no end", ["no end"]),
     ],
 )

@@ -29,6 +29,9 @@ def tags(text: str) -> tuple[str, list[tuple[int, str, str]]]:
         ('<video controls src="a"></video> a', " a", ['<video controls src="a">', "</video>"]),
         ("<button disabled>Ano</button>", "Ano", ["<button disabled>", "</button>"]),
         ("[b]a [i]b[/b] c[/i]", "a [i]b c[/i]", ["[b]", "[/b]"]),
+        (r"a \emph{b} \textbf{c d}.", "a b c d.", [r"\emph{", "}", r"\textbf{", "}"]),
+        (r"\subsection*{Pes a dům}", "Pes a dům", [r"\subsection*{", "}"]),
+        ("a `b c`_, `d <https://a.b>`__", "a b c, d", ["`", "`_", "`", " <https://a.b>`__"]),
     ],
 )
 def test_markers_in_pairs_are_tags(text: str, left: str, raws: list[str]) -> None:
@@ -47,6 +50,8 @@ def test_markers_in_pairs_are_tags(text: str, left: str, raws: list[str]) -> Non
         "[/b] {/link} </0> a/b",
         "[b]ano[/i] {a}b{/c}",
         "1 < 2 </ 3 [ /b]",
+        r"a \emph b} \ref{c} \frac{1}{2}",
+        "a b` _c_d `e`_f",
     ],
 )
 def test_markers_without_a_counterpart_are_text(text: str) -> None:

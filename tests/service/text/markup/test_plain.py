@@ -221,6 +221,11 @@ def test_code_and_addresses_are_protected(text: str, kept: list[str]) -> None:
         ("{\\i1}Halt!{\\i0} Nein", ["Halt! Nein"]),
         ("Ja!\\nich Nein\\nDoch", ["Ja!", "ich Nein", "Doch"]),
         ("Ja:\\tNein\\r\\nDoch \\t so", ["Ja:", "Nein", "Doch ", " so"]),
+        ("Ja,\\n\\nich\\tty\\r\\nno", ["Ja,", "ich", "ty", "no"]),
+        ('Ja\\nich \\"ne\\"\\nty', ["Ja", 'ich \\"ne\\"', "ty"]),
+        ("Ja,\\tich,\tty,\\nno", ["Ja", "ich", "ty,", "no"]),
+        ("\\newpage a\\ref{b} $a\\neq b$ OK\\to", ["\\newpage a\\ref{b} $a\\neq b$ OK\\to"]),
+        ("src\\test, a\\readme.md und A\\B\\ntom", ["src\\test, a\\readme.md und A\\B\\ntom"]),
         ("Von a\\tb, .\\neu\\test und \\nu\\rho", ["Von a\\tb, .\\neu\\test und \\nu\\rho"]),
         ("C:\\Daten\\neu.txt und \\\\srv\\Neu", ["C:\\Daten\\neu.txt und \\\\srv\\Neu"]),
         (

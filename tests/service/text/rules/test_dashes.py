@@ -32,6 +32,11 @@ def test_a_model_reads_hyphens(text: str, prepared: str) -> None:
         ("a well-known 3–5 day trip", "eine 3-5-tägige E-Reise", "eine 3–5-tägige E-Reise"),
         ("call 555-1234, 3–5 pm", "555-1234, 3-5", "555-1234, 3-5"),  # which one?
         ("a – b", "a-b", "a-b"),
+        ("a – b", "a - b", "a – b"),
+        ("a — b — c", "a - b", "a — b"),
+        ("a - b – c", "a - b - c", "a - b – c"),
+        ("a - b – c", "a - c", "a - c"),  # which one?
+        ("a - b", "a – b", "a – b"),
     ],
 )
 def test_dashes_are_restored_where_they_are_certain(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from service.text.languages import profile
 from service.text.rules.spelling import Spelling
 from service.text.run import Run
 from tests.service.text.pipelines import take_apart
@@ -20,6 +21,25 @@ from tests.service.text.pipelines import take_apart
 )
 def test_invisible_characters_are_removed_for_the_model(text: str, expected: str) -> None:
     assert Spelling(str.isprintable).prepare(Run(text)).text == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "read"),
+    [
+        ("de", "Das Stadtar-\nchiv ver-\r\n  loren", "Das Stadtarchiv verloren"),
+        (
+            "de",
+            "Vor-\nund Nachteile, Ein-\noder Ausgang",
+            "Vor-\nund Nachteile, Ein-\noder Ausgang",
+        ),
+        ("de", "Das E-\nMail-Konto von 1990-\n2000", "Das E-\nMail-Konto von 1990-\n2000"),
+        ("en", "the infor-\nmation, pre-\nand post-war", "the information, pre-\nand post-war"),
+        ("en", "well-known -\nyes", "well-known -\nyes"),
+    ],
+)
+def test_words_divided_at_the_end_of_a_line_are_whole(code: str, text: str, read: str) -> None:
+    rule = Spelling(str.isprintable, profile(code).starters)
+    assert rule.prepare(Run(text)).text == read
 
 
 def test_combining_marks_that_the_vocabulary_lacks_are_removed() -> None:

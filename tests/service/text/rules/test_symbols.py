@@ -25,6 +25,7 @@ WITH_MARKS = (
         ("Pizza 🍕 und Bier 🍺.", "Pizza und Bier.", [(6, "🍕 "), (14, " 🍺")]),
         ("👋 Hallo! 🎉 🎂 Du 👋", "Hallo! Du", [(0, "👋 "), (7, "🎉 🎂 "), (9, " 👋")]),
         ("&Datei öffnen...", "Datei öffnen...", [(0, "&")]),
+        ("Datei &öffnen, &nbsp; R&D", "Datei öffnen, &nbsp; R&D", [(6, "&")]),
         ("Mann &Frau, R&D, & so", "Mann &Frau, R&D, & so", []),
         ("&1 und", "&1 und", []),
         ("gut😀schlecht", "gut schlecht", [(4, "😀 ")]),
