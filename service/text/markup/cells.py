@@ -34,6 +34,7 @@ _TOKEN = re.compile(r"\S++")
 _PATH = re.compile(
     r"\b[A-Za-z]:\\|\\\\|(?<!\S)\.{1,2}\\|\\(?![nrtN{]|[^\w\s]|u[\da-fA-F]{4}|\Z)|\w\\[nrt][\w-]*+\.\w"
 )
+_WITHIN_WORD = re.compile(r"\w\\[nrt][a-z]")
 _BREAK = re.compile(rf"(?:,(?=\\t))?+{WRITTEN_BREAK}")
 
 
@@ -114,7 +115,12 @@ def _in_line(text: str, start: int, end: int) -> list[Span]:
 
 
 def _written_breaks(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield the written breaks in a stretch, except backslashes in paths."""
+    """Yield the written breaks in a stretch, except backslashes in paths, which may have spaces."""
+    has_path = False
     for token in _TOKEN.finditer(text, start, end):
-        if "\\" in token[0] and not _PATH.search(token[0]):
+        if "\\" not in token[0]:
+            continue
+        if _PATH.search(token[0]):
+            has_path = True
+        elif not (has_path and _WITHIN_WORD.search(token[0])):
             yield from (match.span() for match in _BREAK.finditer(text, *token.span()))
