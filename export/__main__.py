@@ -14,7 +14,7 @@ from pathlib import Path
 
 import service.models.bundle
 from export import convert
-from export.bundle_writer import write_bundle
+from export.bundle_writer import add_memory, write_bundle
 from export.importers import __main__ as importing
 from export.material import ExportOptions
 from export.verify import VerificationError
@@ -64,8 +64,10 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--like",
         type=Path,
         metavar="BUNDLE",
-        help="copy decoding defaults and rules from this bundle; default: the existing bundle at --out",
+        help="copy decoding defaults, rules and translation memory from this bundle; default: the existing "
+        "bundle at --out",
     )
+    add_memory(parser)
     parser.add_argument(
         "--licence",
         action="append",
@@ -130,6 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             like=service.models.bundle.load(options.like, MANIFESTS_ALIKE)
             if options.like
             else _bundle_at(options.out),
+            memory=options.memory,
         )
         manifest = write_bundle(checkpoint, text, options.out, export_options)
     except (

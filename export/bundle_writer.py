@@ -3,6 +3,7 @@
 A bundle is written into a temporary folder beside its place, which is renamed once everything succeeded.
 """
 
+import argparse
 import json
 import logging
 import shutil
@@ -51,14 +52,25 @@ from service.models.bundle import (
     SpecialTokens,
     sha256,
 )
+from service.text.memory import Memory
 
 logger = logging.getLogger(__name__)
 
-SCORER = "scorer.int8.onnx"
+SCORER, MEMORY = "scorer.int8.onnx", "memory.tsv"
 MIN_ALIGNED = 0.5
 """Minimum share of the tokens common to a sentence and its translation that the chosen heads must align;
 below it, attention is no usable word alignment."""
 SPECIAL = SpecialIds(pad=PAD_ID, bos=BOS_ID, eos=EOS_ID)
+
+
+def add_memory(parser: argparse.ArgumentParser) -> None:
+    """Add the option for a translation memory to a command."""
+    parser.add_argument(
+        "--memory",
+        type=Path,
+        metavar="FILE",
+        help="a translation memory: a table with tabs, whose first line has language codes",
+    )
 
 
 def write_bundle(
@@ -148,6 +160,7 @@ def _write(make: Callable[[], Material], folder: Path, options: ExportOptions) -
     ranges = calibrate(network, batches)
     vocabulary = material.save_vocabulary(folder)
     rules = _copy_rules(options.like, folder) if options.like else dict(material.rules)
+    memory = _copy_memory(options, folder)
 
     interval = max(1, len(held_out) // options.golden_sentences)
     pairs = held_out[::interval][: options.golden_sentences]
@@ -176,7 +189,7 @@ def _write(make: Callable[[], Material], folder: Path, options: ExportOptions) -
         kinds = copied_kinds(Bundle(folder, manifest_without_rules), sources, SPECIAL)
         if kinds:
             rules["placeholders"] = {**stand_ins, "kinds": kinds}
-    manifest = manifest_without_rules.model_copy(update={"rules": rules})
+    manifest = manifest_without_rules.model_copy(update={"rules": rules, "memory": memory})
     write_manifest(folder, manifest)
     return manifest
 
@@ -325,6 +338,25 @@ def _copy_rules(like: Bundle, folder: Path) -> dict[str, dict[str, Any]]:
             (folder / table).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(like.folder / table, folder / table)
     return rules
+
+
+def _copy_memory(options: ExportOptions, folder: Path) -> str | None:
+    """Copy the translation memory, if there is one, into a folder; return its name there.
+
+    Raises:
+        BundleError: the table is invalid.
+    """
+    if options.memory:
+        table, name = options.memory, MEMORY
+        Memory.read(table, "", "")
+    elif options.like and options.like.manifest.memory:
+        name = options.like.manifest.memory
+        table = options.like.folder / name
+    else:
+        return None
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(table, folder / name)
+    return name
 
 
 def keep_documents(old: Path, new: Path) -> None:

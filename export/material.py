@@ -38,7 +38,9 @@ class ExportOptions:
     aligned_pairs: int = 400
     """Held-out pairs used to choose the alignment heads."""
     like: Bundle | None = None
-    """A bundle whose decoding defaults and rules are copied."""
+    """A bundle whose decoding defaults, rules and translation memory are copied."""
+    memory: Path | None = None
+    """The table of a translation memory, used instead of that bundle's."""
 
 
 class VocabularyFiles(NamedTuple):

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from export.bundle_writer import add_memory
 from export.importers.conversion import import_model
 from export.importers.hub import fetched
 from export.importers.imported import SourceError, is_out_of_memory
@@ -71,6 +72,7 @@ def parser() -> argparse.ArgumentParser:
     argument_parser.add_argument(
         "--licence", action="append", default=[], help="licence of the model; may be repeated"
     )
+    add_memory(argument_parser)
     return argument_parser
 
 
@@ -97,7 +99,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             manifest = import_model(
                 model,
                 options.out,
-                ExportOptions(name, options.precisions, tuple(options.licence)),
+                ExportOptions(
+                    name, options.precisions, tuple(options.licence), memory=options.memory
+                ),
                 sources,
                 targets,
                 options.data,

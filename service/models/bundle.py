@@ -35,6 +35,7 @@ from service.models.directions import Code as Code
 from service.models.directions import Direction as Direction
 from service.models.directions import SpecialTokens as SpecialTokens
 from service.text import pipeline
+from service.text.memory import EMPTY, Memory
 from service.text.pipeline import Pipeline
 from service.text.tables import Tables
 from service.text.tokenizer import Tokenizers
@@ -181,6 +182,8 @@ class Manifest(_Strict):
     """
     weights: FileName | None = None
     """The weights of all graphs, mapped into memory; before format 9, each graph contained its own."""
+    memory: FileName | None = None
+    """The table of segments whose translations are known; see `service.text.memory`."""
     rules: Annotated[dict[str, dict[str, Any]], Field(max_length=MAX_FILES)] = {}
     """Parameters of this model's own text rules, by name; see `service.text`."""
     files: Annotated[
@@ -192,7 +195,13 @@ class Manifest(_Strict):
 
     @model_validator(mode="after")
     def _files_are_listed(self) -> Self:
-        optional_files = self.target_vocabulary, self.pieces, self.target_pieces, self.weights
+        optional_files = (
+            self.target_vocabulary,
+            self.pieces,
+            self.target_pieces,
+            self.weights,
+            self.memory,
+        )
         files = {self.vocabulary, *(name for name in optional_files if name is not None)}
         parameters_of_rules = [
             pipeline.checked(name, parameters) for name, parameters in self.rules.items()
@@ -276,6 +285,17 @@ class Bundle:
 
         return make
 
+    def memory(self, direction: Direction) -> Memory:
+        """Return the translation memory for a direction; it is empty if the bundle has none.
+
+        Raises:
+            BundleError: the table is invalid.
+        """
+        if self.manifest.memory is None:
+            return EMPTY
+        path = self.folder / self.manifest.memory
+        return Memory.read(path, direction.source, direction.target)
+
     def graphs(self, precision: Precision) -> tuple[Path, Path]:
         """Return the files of the encoder and the decoder.
 
@@ -325,7 +345,8 @@ def describe(folder: Path, formats: tuple[int, ...] = GRAPHS_ALIKE) -> Bundle:
             path,
         )
     try:
-        manifest = Manifest.model_validate(raw if version >= HAS_RULES else _with_rules(raw))
+        with_rules = raw if version >= HAS_RULES else _with_rules(raw)
+        manifest = Manifest.model_validate(_with_memory(with_rules))
     except ValidationError as error:
         first_error = error.errors()[0]
         location = ".".join(map(str, first_error["loc"])) or "manifest"
@@ -347,3 +368,14 @@ def _with_rules(raw: dict[str, Any]) -> dict[str, Any]:
         if max_words := manifest["decoding"].pop("most_words", 0):
             rules["clauses"] = {"max_words": max_words}
     return manifest | {"rules": rules, "format_version": HAS_RULES}
+
+
+def _with_memory(raw: dict[str, Any]) -> dict[str, Any]:
+    """Make the table of a former rule, a dictionary for sentences of one word, the memory."""
+    rules = raw.get("rules")
+    if "memory" in raw or not isinstance(rules, dict) or "single_words" not in rules:
+        return raw
+    others = {name: parameters for name, parameters in rules.items() if name != "single_words"}
+    parameters = rules["single_words"]
+    table = parameters.get("table") if isinstance(parameters, dict) else None
+    return raw | {"rules": others, "memory": table}

@@ -29,7 +29,6 @@ from service.text.rules.punctuation import Punctuation
 from service.text.rules.quotes import Quotes
 from service.text.rules.rule import Parameters, Rule, Setting
 from service.text.rules.scripts import Scripts
-from service.text.rules.single_words import SingleWords
 from service.text.rules.slashes import Slashes
 from service.text.rules.spelling import Spelling
 from service.text.rules.symbols import Symbols
@@ -69,7 +68,6 @@ ORDER: tuple[type[Rule], ...] = (
     Punctuation,
     Case,
     Names,
-    SingleWords,
     UnknownNames,
     Clauses,
 )

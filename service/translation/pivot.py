@@ -52,12 +52,15 @@ class MatchedSentences:
         source = " ".join([sentence.source for sentence in self.first] or pivot_texts)
         target = " ".join([sentence.target for sentence in self.second] or pivot_texts)
         problem = next((sentence.problem for sentence in sentences if sentence.problem), "")
+        recoveries = {sentence.recovery: None for sentence in sentences}
+        if len(recoveries) > 1:  # one half was searched
+            recoveries.pop("memory", None)
         return PivotedSentence(
             source,
             targets=(target,),
             scores=(sum(sentence.score for sentence in sentences),),
             finish_reason=FinishReason.LENGTH if is_cut else FinishReason.END,
-            recovery=next((sentence.recovery for sentence in sentences if sentence.recovery), None),
+            recovery=next(filter(None, recoveries), None),
             problem=problem,
             pivot=language,
             pivot_text=" ".join(pivot_texts),

@@ -9,6 +9,7 @@ from service.engine.types import DecodingOptions, Work, tokens_of
 from service.errors import InvalidRequestError, LimitExceededError, TextTooLongError, quoted
 from service.models.bundle import Direction, Manifest
 from service.text.document import Document, parts_of
+from service.text.memory import EMPTY, Memory
 from service.text.pipeline import Pipeline
 from service.text.sentence import Sentence
 from service.text.tokenizer import Tokenizers
@@ -24,7 +25,9 @@ class Task:
     clauses: list[str]
     """The sentence's text, or its clauses if it is long."""
     work: list[Work]
-    """The search for each clause."""
+    """The search for each clause; none if the sentence is remembered and no alternatives are wanted."""
+    remembered: str | None = None
+    """Its translation in the memory."""
 
     @property
     def tokens(self) -> int:
@@ -74,6 +77,7 @@ class Preparation:
         decoding: DecodingOptions,
         pipeline: Pipeline,
         size_limit: SizeLimit = SizeLimit(),
+        memory: Memory = EMPTY,
     ) -> None:
         """Check the prefix; `decoding` are the options of the longest possible sentence.
 
@@ -84,6 +88,9 @@ class Preparation:
         self.manifest, self.tokenizers = manifest, tokenizers
         self.direction, self.options, self.decoding = direction, options, decoding
         self.pipeline, self.size_limit = pipeline, size_limit
+        # both ask for a translation that only a search finds
+        has_limits = bool(options.target_prefix) or options.max_decoding_length is not None
+        self._memory = EMPTY if has_limits else memory
         self._decoding_for = lru_cache(MAX_LENGTHS)(self._make_decoding)
         self._prefix: tuple[int, ...] = ()
         self._begins_with = ""
@@ -234,7 +241,12 @@ class Preparation:
         )
 
     def task(self, sentence: Sentence) -> Task:
-        """Prepare a sentence, which is cut into clauses if it is long."""
+        """Prepare a sentence, which is cut into clauses if it is long, or remembered."""
+        remembered = None
+        if not (sentence.tags or sentence.stand_ins):
+            remembered = self._memory.find(sentence.text)
+        if remembered is not None and self.decoding.num_hypotheses == 1:
+            return Task(sentence, [], [], remembered)
         sentence, prefix = self.forced(sentence)
         longest, clauses = self.decoding.max_decoding_length, [sentence.text]
         if self.options.splitting != "none":
@@ -248,7 +260,7 @@ class Preparation:
             self.work(clause, tokens, prefix * (index == 0), written=sentence.as_written)
             for index, (clause, tokens) in enumerate(zip(clauses, max_tokens, strict=True))
         ]
-        return Task(sentence, clauses, work)
+        return Task(sentence, clauses, work, remembered)
 
     def _shares(self, sentence: Sentence, clauses: list[str]) -> list[int]:
         """Limit the tokens of each clause's translation, so that the aligner can read them all at once.

@@ -165,6 +165,8 @@ class SentenceTranslator:
         work = [search for attempt in attempts for search in attempt.work]
         owners = [index for index, attempt in enumerate(attempts) for _ in attempt.work]
         so_far: list[dict[int, Found]] = [{} for _ in attempts]
+        if idle := {index: [] for index, attempt in enumerate(attempts) if not attempt.work}:
+            yield idle
         async with aclosing(self._search_parts(work, seconds_after, is_further)) as results:
             async for found in results:
                 for position, result in found.items():
@@ -196,16 +198,18 @@ class SentenceTranslator:
         """Return a sentence with its translations, except those that are empty or lost something.
 
         Its n-th best translation consists of the n-th best ones of its clauses. If all are excluded, the
-        source is copied.
+        source is copied. What is remembered is better than all of them, and certain.
         """
         sentence, accepted, rejected = task.sentence, [], ""
+        if task.remembered is not None:
+            accepted.append((task.remembered, 0.0, ()))
         of_clauses = self._texts(task.clauses, found)
-        for rank in range(max(map(len, of_clauses))):
+        for rank in range(max(map(len, of_clauses), default=0)):
             translated_clauses = [ranked(texts, rank) for texts in of_clauses]
             text = ""
             if all(translated_clauses):
                 text = sentence.pipeline.clauses.join(task.clauses, translated_clauses)
-            if text and sentence.came_through(text):
+            if text and text != task.remembered and sentence.came_through(text):
                 score = sum(ranked(result.hypotheses, rank).score for result in found)
                 accepted.append((text, score, ranked(found[0].hypotheses, rank).ids))
             rejected = rejected or text
@@ -213,6 +217,8 @@ class SentenceTranslator:
             score = sum(clause.hypotheses[0].score for clause in found)
             return Part.copied(sentence, score, rejected)
         texts, scores, ids = zip(*accepted, strict=True)
+        if task.remembered is not None:
+            return Part(sentence, texts, scores, recovery="memory")
         is_cut = any(result.hypotheses[0].finish_reason is FinishReason.LENGTH for result in found)
         finish_reason = FinishReason.LENGTH if is_cut else FinishReason.END
         is_repeated = any(result.is_repeated for result in found)
@@ -314,8 +320,7 @@ class SentenceTranslator:
             translated = {}
             for position, (key, attempt) in enumerate(attempts.items()):
                 check()
-                # an attempt without searches has found nothing
-                translated[key] = read(lost[key], attempt, found.get(position, []))
+                translated[key] = read(lost[key], attempt, found[position])
             return translated
 
         return again | await self._off_loop(read_all, share)

@@ -63,8 +63,10 @@ class ModelTranslator:
         self.manifest = bundle.manifest
         # built on demand: a model for many languages has thousands of directions
         self.pipeline = lru_cache(MAX_PIPELINES)(bundle.pipelines(tokenizers))
+        self._memory = lru_cache(MAX_PIPELINES)(bundle.memory)
         for direction in self.manifest.directions[:FIRST_PIPELINES]:
             self.pipeline(direction)  # so that errors in tables are found at the start
+            self._memory(direction)
         self._cached_preparation = lru_cache(MAX_PREPARATIONS)(self._make_preparation)
         self.tokenizers, self.searcher, self.aligner = tokenizers, searcher, aligner
         self.policy, self.observer = policy, observer or Observer()
@@ -212,7 +214,10 @@ class ModelTranslator:
         manifest, pipeline = self.manifest, self.pipeline(direction)
         decoding = decoding_options(manifest, direction, options, self.policy)
         limit = SizeLimit(self.searcher.max_sentences, self.searcher.max_tokens)
-        return Preparation(manifest, self.tokenizers, direction, options, decoding, pipeline, limit)
+        memory = self._memory(direction)
+        return Preparation(
+            manifest, self.tokenizers, direction, options, decoding, pipeline, limit, memory
+        )
 
 
 class _Counted:

@@ -13,9 +13,10 @@ from service.text.detector import Detection
 
 NOT_KEPT = "no translation was found that keeps all numbers and placeholders"
 TOO_LONG = f"{NOT_KEPT}: a part is too long for another attempt"
-Recovery = Literal["repetition", "protected", "pieces", "copied"]
+Recovery = Literal["repetition", "protected", "pieces", "copied", "memory"]
 """What was done about a search that went wrong: it was repeated with n-gram blocking; with placeholders and
-numbers protected; in pieces around them; or the source was copied."""
+numbers protected; in pieces around them; or the source was copied. Or why none was needed: the translation is
+in the memory."""
 
 
 class WordAlignment(NamedTuple):

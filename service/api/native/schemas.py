@@ -107,7 +107,7 @@ class SentenceDetails(BaseModel):
             "cut at `max_decoding_length`. `repetition`: decoded again, because the output looped. "
             "`protected`: decoded again with numbers and placeholders protected, because some were lost. "
             "`pieces`: the pieces between numbers and placeholders were translated separately. `copied`: not "
-            "translated; `target` is the source."
+            "translated; `target` is the source. `memory`: in the model's translation memory, not searched."
         ),
     ]
     problem: Annotated[

@@ -114,7 +114,7 @@ class Case(Rule):
     """Gives words their usual case if the sentence's case carries no information.
 
     A translation is in capitals if its source is. It begins with a capital if its source does and is a
-    sentence, or a single word of a language that does not capitalize nouns.
+    sentence, or a single word, such as a heading or a label.
     """
 
     name = "case"
@@ -190,11 +190,7 @@ class Case(Rule):
             word is None
             or translation.is_protected(0)
             or not (word[0].islower() and source.text[:1].isupper())
-            or not (source.text.endswith(_ENDS) or self._is_label(source))
+            or not (source.text.endswith(_ENDS) or len(source.words) == 1)
         ):
             return translation
         return translation.edited([(0, 1, self._target.capitalized(text[0]))])
-
-    def _is_label(self, source: Run) -> bool:
-        """Check whether a source is a single word, and would not have a capital only as a noun."""
-        return len(source.words) == 1 and not self._source.capitalizes_nouns

@@ -18,7 +18,6 @@ from service.text.rules.names import Names
 from service.text.rules.placeholders import Placeholders
 from service.text.rules.punctuation import Punctuation
 from service.text.rules.rule import Parameters, Rule, Setting
-from service.text.rules.single_words import SingleWords
 from service.text.rules.unknown_names import UnknownNames
 from service.text.run import Format, Run
 from service.text.segmenter import Splitting
@@ -50,7 +49,6 @@ def every_rule(
     given: dict[type[Rule], Rule] = {
         Names: Names({}),
         Placeholders: placeholders,
-        SingleWords: SingleWords({}),
         UnknownNames: UnknownNames(KnownWords(())),
         Clauses: Clauses(max_words, source=source, target=target),
     }

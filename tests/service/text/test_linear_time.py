@@ -21,6 +21,7 @@ from service.text.document import Document, take_apart
 from service.text.known_words import KnownWords
 from service.text.languages import lookup, profile
 from service.text.markup import lexer
+from service.text.memory import Entry, Memory
 from service.text.rules import casing
 from service.text.rules.clauses import Clauses
 from service.text.rules.currencies import Currencies
@@ -37,7 +38,6 @@ from service.text.rules.number_words import NumberWords
 from service.text.rules.numbers import Numbers
 from service.text.rules.operators import Operators
 from service.text.rules.placeholders import Placeholders
-from service.text.rules.single_words import SingleWords
 from service.text.rules.slashes import Slashes
 from service.text.rules.unit_words import UnitWords
 from service.text.rules.unknown_names import UnknownNames
@@ -68,7 +68,7 @@ PIPELINE = every_rule(
 )
 NAMES = Names({"Bonn": "Bonn", "Ab": "Off", "A B": "B A"})
 DETECTOR, CERTAINTY = Detector(["de", "en"]), Certainty("en", "de")
-WORDS = SingleWords({"a": "b"})
+MEMORY = Memory([Entry(40 * "a b ", "b")])
 UNKNOWN = UnknownNames(KnownWords((), ["abab", "aaaa"], ["", "a"]))
 LETTERS = Letters(str.isascii)
 UNIT_WORDS = UnitWords(profile("de"), profile("en"))
@@ -171,7 +171,7 @@ ON_TEXT: dict[str, Callable[[str], object]] = {
     "stand-ins": lambda text: stand_ins.came_through(text, RESTORED),
     "restored": lambda text: stand_ins.restored(Run(text), RESTORED),
     "words": lambda text: (words.word_spans(text), words.words_of(text)),
-    "single words": lambda text: WORDS.restore(Run(text), Run(text)),
+    "memory": MEMORY.find,
     "names": lambda text: NAMES.restore(Run(text), Run(text)),
     "lost names": lambda text: UNKNOWN.came_through(Run(text), Run(text.lower())),
     "lost letters": lambda text: LETTERS.came_through(Run(text), Run(text.replace(" ", ""))),

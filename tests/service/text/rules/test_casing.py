@@ -89,11 +89,12 @@ def test_the_first_letter_has_the_case_of_the_source(
         ("en", "Sign in", "anmelden", "anmelden"),
         ("en", "Back", "{name}", "{name}"),
         ("tr", "Evet", "yes", "Yes"),
-        ("de", "Haus", "house", "house"),  # as in a dictionary
+        ("de", "Haus", "house", "House"),
+        ("de", "haus", "house", "house"),
         ("ka", "უკან", "back", "back"),
     ],
 )
-def test_a_single_word_is_capitalized_as_its_source_unless_nouns_are(
+def test_a_single_word_is_capitalized_as_its_source(
     code: str, source: str, translation: str, expected: str
 ) -> None:
     case = Case(str, source=profile(code))
