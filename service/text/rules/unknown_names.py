@@ -2,6 +2,7 @@
 
 A table of the bundle lists the words that the model has seen. What may be a typo of one is considered
 a name if the translation has an imitation of it that is no word of the target language: Kamsen -> Camsen.
+So is a word in capitals, even one that the model has seen: HTTP -> HTP.
 """
 
 from collections.abc import Container, Iterator
@@ -28,7 +29,8 @@ _CAPITALIZED = regex.compile(
 _NUMERAL = regex.compile("[VX]|[IVX]{2,}")
 """A Roman numeral: models confuse VII and VIII, even if they have seen both."""
 MIN_LETTERS, MIN_SIMILARITY = 4, 0.6
-"""Minimum letters of an imitation, and share of the letters that it has in common with the name, in order."""
+"""Minimum letters of an imitation that is not in capitals, and share of the letters that it has in common
+with the name, in order."""
 MAX_COMPARED = 16
 """Limit for words of a sentence, and of its translation, that are compared with each other."""
 
@@ -107,7 +109,7 @@ class UnknownNames(Rule):
         lost = set()
         if any(map(_NUMERAL.fullmatch, translation.words - source.words)):  # II may become "second"
             lost = {word for word in rare if _NUMERAL.fullmatch(word)}
-        doubtful = [word for word in rare if not self._known.knows(word)]
+        doubtful = [word for word in rare if word.isupper() or not self._known.knows(word)]
         lost.update(word for word in doubtful if word not in self._known)
         if doubtful and self._known_targets:
             lost.update(_imitated(doubtful, source, translation, self._known_targets))
@@ -121,10 +123,13 @@ def _imitated(
     invented = [
         word
         for word in sorted(translation.words - source.words)
-        if word.isalpha() and len(word) >= MIN_LETTERS and word not in known
+        if word.isalpha()
+        and (len(word) >= MIN_LETTERS or word.isupper())
+        and word not in known
     ]
     for word in doubtful[:MAX_COMPARED]:
-        if any(_is_similar(word, other) for other in invented[:MAX_COMPARED]):
+        others = [other for other in invented if other.isupper() or not word.isupper()]
+        if any(_is_similar(word, other) for other in others[:MAX_COMPARED]):
             yield word
 
 

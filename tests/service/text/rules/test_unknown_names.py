@@ -52,6 +52,9 @@ def test_an_unknown_name_must_be_in_the_translation(
         ("Das Hausbot", "The housebot", True),  # a typo of an English word
         ("Das Haus gehört Hausberg.", "The house belongs to Housberg.", True),  # a compound
         ("Das Haus gehört Hausmann.", "The house belongs to Hausmenn.", True),
+        ("Das HAUS", "The HUS", False),  # an acronym
+        ("Das HAUS", "The HOUSE", True),
+        ("Das HAUS", "The hus", True),
     ],
 )
 def test_a_typo_with_an_imitation_is_a_name(
