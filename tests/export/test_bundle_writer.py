@@ -152,30 +152,44 @@ def test_the_command_line_exports_a_run_and_keeps_the_rules_of_an_earlier_bundle
     assert manifest["provenance"]["licences"] == ["CC0"]
     rules: dict[str, dict[str, Any]] = {
         "names": {"table": "places.tsv"},
-        "single_words": {"table": "more/places.tsv"},
         "clauses": {"max_words": 7},
     }
     tables = {"places.tsv": "de\ten\n", "more/places.tsv": "en\tde\n"}
-    _add_by_hand(tmp_path / "out", rules, tables)
+    _add_by_hand(tmp_path / "out", rules, tables, memory="more/places.tsv")
     for like in ([], ["--like", str(tmp_path / "out")]):
         out = tmp_path / ("again" if like else "out")
         assert main([*arguments[:-1], str(out), "--precisions", "int8", *like]) == 0
         written = bundle.load(out).manifest
-        assert written.rules == rules
+        assert (written.rules, written.memory) == (rules, "more/places.tsv")
         assert {name: (out / name).read_text() for name in tables} == tables
-    assert main([*arguments, "--like", str(tmp_path / "none")]) == 1
+    (tmp_path / "own.tsv").write_text("de\ten\nprost\tcheers\n")
+    arguments += ["--precisions", "int8", "--memory"]
+    assert main([*arguments, str(tmp_path / "own.tsv")]) == 0
+    written = bundle.load(tmp_path / "out")
+    direction = next(one for one in written.manifest.directions if one.source == "de")
+    assert (written.manifest.memory, written.memory(direction).find("Prost!")) == (
+        "memory.tsv",
+        "Cheers!",
+    )
+    (tmp_path / "own.tsv").write_text("de\ten\nprost\n")
+    assert main([*arguments, str(tmp_path / "own.tsv")]) == 1
+    assert "own.tsv: line 2 must have 2 cells" in capsys.readouterr().err
+    arguments = arguments[:-1]
+    assert main([*arguments[:-2], "--like", str(tmp_path / "none")]) == 1
     assert "is not a bundle" in capsys.readouterr().err
     assert main([str(tmp_path / "none"), *arguments[1:]]) == 1
     assert "neither a checkpoint nor a run" in capsys.readouterr().err
 
 
-def _add_by_hand(folder: Path, rules: dict[str, dict[str, Any]], tables: dict[str, str]) -> None:
+def _add_by_hand(
+    folder: Path, rules: dict[str, dict[str, Any]], tables: dict[str, str], memory: str
+) -> None:
     manifest = json.loads((folder / "manifest.json").read_text())
     for name, text in tables.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
         manifest["files"][name] = sha256(folder / name)
-    manifest["rules"] = rules
+    manifest |= {"rules": rules, "memory": memory}
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 

@@ -120,15 +120,17 @@ def _imitated(
     doubtful: list[str], source: Run, translation: Run, known: KnownWords
 ) -> Iterator[str]:
     """Yield the words that a translation imitates. `known` are the words of its language."""
+    is_in_capitals = source.text.isupper()  # its translation is not yet
     invented = [
         word
         for word in sorted(translation.words - source.words)
         if word.isalpha()
-        and (len(word) >= MIN_LETTERS or word.isupper())
+        and (len(word) >= MIN_LETTERS or word.isupper() or is_in_capitals)
         and word not in known
     ]
     for word in doubtful[:MAX_COMPARED]:
-        others = [other for other in invented if other.isupper() or not word.isupper()]
+        any_case = is_in_capitals or not word.isupper()
+        others = [other for other in invented if any_case or other.isupper()]
         if any(_is_similar(word, other) for other in others[:MAX_COMPARED]):
             yield word
 

@@ -99,6 +99,8 @@ AT_LOADING: list[tuple[Break, str]] = [
     (setting("rules.quotes", {"max_words": 9}), "quotes.max_words: Extra inputs"),
     (setting("rules.magic", {}), "'magic' is not a rule; the rules are already, "),
     (setting("rules.names", {"table": "../names.tsv"}), "no sha256 for ../names.tsv"),
+    (setting("memory", "memory.tsv"), "no sha256 for memory.tsv"),
+    (setting("rules.single_words", {"table": "words.tsv"}), "no sha256 for words.tsv"),
     (setting("decoding.stop_rule", "never"), "decoding.stop_rule"),
     (setting("vocab_size", 0), "vocab_size"),
     (setting("vocab_size", 10**12), "vocab_size"),

@@ -88,6 +88,16 @@ def tags_swapped(folder: Path) -> None:
     write_manifest(folder, manifest)
 
 
+def memory(table: bytes) -> Break:
+    """Add a translation memory."""
+
+    def change(folder: Path) -> None:
+        file("memory.tsv", table)(folder)
+        setting("memory", "memory.tsv")(folder)
+
+    return change
+
+
 def no_text(folder: Path) -> None:
     """Put a piece that is not UTF-8 into the vocabulary."""
     model = (folder / "sentencepiece.model").read_bytes()
@@ -114,6 +124,8 @@ AT_START: list[tuple[Break, str]] = [
     (file("names.tsv", b"de\ten\n" + 100_000 * b"A\tB\n", "names"), "lines, the limit is"),
     (file("names.tsv", b"x" * (MAX_TEXT_BYTES + 1), "names"), "has more than"),
     (file("names.tsv", b"\xff", "names"), "is not UTF-8"),
+    (memory(b"de\ten\nA\n"), "memory.tsv: line 2 must have 2 cells"),
+    (memory(b"de\ten\nA\t" + 201 * b"B"), "memory.tsv: line 2 has a cell that is too long"),
     (file("golden.jsonl", b"{}\n"), "line 1 is not a golden sentence"),
     (file("golden.jsonl", b"[" * 100_000), "line 1 is not a golden sentence"),
     (file("golden.jsonl", line(score=float("nan"))), "line 1 is not a golden sentence"),

@@ -37,10 +37,6 @@ class Copying:
         ("de", "Köln und München!", "Cologne und Munich!"),
         ("de", "In Köln %s, und das Wetter", "In Cologne %s, und das Wetter"),
         ("en", "Vienna, Austria", "Wien, Österreich"),
-        ("en", "Bucket", "Eimer"),
-        ("en", "Slow!", "Langsam!"),
-        ("en", "BUCKET", "EIMER"),
-        ("de", "Eimer", "bucket"),
     ],
 )
 def test_names_are_translated_by_the_table(source: str, text: str, expected: str) -> None:
@@ -57,12 +53,12 @@ def test_names_are_translated_by_the_table(source: str, text: str, expected: str
     assert [one.target for one in reported] == [translation.text] == [expected]
 
 
-@pytest.mark.parametrize("table", ["names.tsv", "words.tsv"])
+@pytest.mark.parametrize("table", ["names.tsv", "memory.tsv"])
 def test_the_bundled_tables_are_well_formed(table: str) -> None:
     lines = Path(DEFAULT_BUNDLE / table).read_text(encoding="utf-8").splitlines()
     rows = [line.split("\t") for line in lines]
     assert rows[0] == ["de", "en"]
-    assert all(len(row) == 2 and all(word == word.strip() for word in row) for row in rows)
+    assert all(len(row) in (2, 3) and all(cell == cell.strip() for cell in row) for row in rows)
     assert len(set(lines)) == len(lines)
 
 

@@ -55,6 +55,7 @@ def test_an_unknown_name_must_be_in_the_translation(
         ("Das HAUS", "The HUS", False),  # an acronym
         ("Das HAUS", "The HOUSE", True),
         ("Das HAUS", "The hus", True),
+        ("HAUS", "Hus", False),
     ],
 )
 def test_a_typo_with_an_imitation_is_a_name(
