@@ -1,9 +1,14 @@
-"""Compares the months of dates with the translation; small models confuse them if they are abbreviated."""
+"""Compares the months of dates, and days of the week, with the translation.
+
+Small models confuse months if they are abbreviated, and misspell days of the week in brackets.
+"""
 
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import Self
 
+from service.text.languages import locale
 from service.text.rules.months import months_of
 from service.text.rules.rule import Rule, Setting
 from service.text.run import Run
@@ -13,7 +18,7 @@ _DIGITS = re.compile(r"\d{1,2}+(?!\d)")
 
 
 class MonthNames(Rule):
-    """Demands the months of dates, by name or number.
+    """Demands the months of dates, by name or number, and the days of the week, also in longer words.
 
     For models that need it, as CLDR lacks cases in which other languages have months: v květnu 2020.
     """
@@ -24,6 +29,9 @@ class MonthNames(Rule):
     def __init__(self, source: str = "", target: str = "") -> None:
         """Set the codes of both languages; if CLDR has no months of the target, nothing is demanded."""
         self._source, self._target = months_of(source), months_of(target)
+        names = _days(target)
+        self._days = {name: names[day] for day, name in _days(source).items() if day in names}
+        """The names of days in both languages."""
 
     @classmethod
     def make(cls, setting: Setting) -> Self:
@@ -32,6 +40,8 @@ class MonthNames(Rule):
 
     def came_through(self, source: Run, translation: Run) -> bool:
         """Check that a translation has each month as often as the dates of its source."""
+        if self._lost_days(source, translation):
+            return False
         if not self._target.name(1) or _DIGIT.search(source.text) is None:
             return True
         wanted = Counter(month for _, _, month in self._source.in_dates(source.unprotected()))
@@ -42,10 +52,31 @@ class MonthNames(Rule):
         return wanted <= found
 
     def protect(self, run: Run, translation: Run) -> Run:
-        """Protect these months, with their names in the target language."""
+        """Protect these months, and lost days, with their names in the target language."""
         if not self._target.name(1):
             return run
+        days = "|".join(map(re.escape, self._lost_days(run, translation)))
+        if days:
+            run = run.protecting(
+                (*match.span(), self._days[match[0]])
+                for match in re.finditer(rf"(?<!\w)(?:{days})(?!\w)", run.text)
+            )
         return run.protecting(
             (begin, end, self._target.name(month))
             for begin, end, month in self._source.in_dates(run.text)
         )
+
+    def _lost_days(self, source: Run, translation: Run) -> list[str]:
+        """Return the days that a translation lacks; a compound may have them: Sunday morning."""
+        days = self._days.keys() & source.words
+        if not days:
+            return []
+        text = translation.text.casefold()
+        return sorted(day for day in days if self._days[day].casefold() not in text)
+
+
+@lru_cache(64)
+def _days(code: str) -> dict[int, str]:
+    """Return the names of the days of the week (from CLDR), by number; none for unknown languages."""
+    known_locale = locale(code)
+    return dict(known_locale.days["format"]["wide"]) if known_locale else {}

@@ -79,6 +79,12 @@ def test_a_segment_in_an_element_keeps_its_tags(client: TestClient) -> None:
     assert found == expected
 
 
+def test_a_day_of_the_week_is_translated_in_a_sentence(client: TestClient) -> None:
+    given = "<li>Party am 5. Juni <i>(Sonntag)</i></li>"
+    found = translate(client, given, "de", format="html")["translatedText"]
+    assert found.endswith("<i>(Sunday)</i></li>")
+
+
 @pytest.mark.parametrize("source", ["de", "en"])
 def test_everyday_phrases_are_right(client: TestClient, source: str) -> None:
     asked = [phrase for phrase in phrases() if phrase.source == source]

@@ -11,6 +11,7 @@ from fastapi.testclient import TestClient
 from service.settings import Settings
 from tests.conftest import TINY_BUNDLE, started
 from tests.service.api.model_folder import add
+from tests.service.models.breaking import file, setting
 
 SENTENCES = ("Der alte Hund schläft.", "Die alte Frau wartet.", "Das Kind spielt.")
 TEXTS = [
@@ -149,3 +150,19 @@ def test_pivoting_can_be_turned_off(tmp_path: Path, pivot: str) -> None:
             ["de", "nl"],
             ["en"],
         ]
+
+
+def test_a_memory_serves_both_halves(tmp_path: Path) -> None:
+    for code in ("de", "nl"):
+        table = file("memory.tsv", f"{code}\ten\nhallo {code}\thello\n".encode())
+        folder = add(tmp_path, code)
+        table(folder)
+        setting("memory", "memory.tsv")(folder)
+    options: dict[str, Any] = {"precision": "fp32", "device": "cpu", "num_workers": 1}
+    with started(Settings(bundles=tmp_path, **options)) as client:
+        text = f"Hallo de! {SENTENCES[0]}"
+        answer = translate(client, text, "de", "nl", return_scores=True)
+    assert answer["translatedText"] == f"Hallo nl! {SENTENCES[0]}"
+    [[first, second]] = answer["details"]
+    assert (first["finish"], second["finish"]) == ("memory", "end")
+    assert first["via"] == {"language": "en", "text": "Hello!"}

@@ -100,6 +100,19 @@ def test_older_formats_can_be_read_for_a_new_export_but_not_served(
         bundle.load(copy)
 
 
+def test_the_dictionary_of_a_former_rule_becomes_the_memory(copy: Path) -> None:
+    (copy / "words.tsv").write_text("de\ten\nEimer\tbucket\n")
+    path = copy / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["files"]["words.tsv"] = bundle.sha256(copy / "words.tsv")
+    manifest["rules"] = {"quotes": {}, "single_words": {"table": "words.tsv"}}
+    path.write_text(json.dumps(manifest))
+    loaded = bundle.load(copy)
+    assert (loaded.manifest.memory, list(loaded.manifest.rules)) == ("words.tsv", ["quotes"])
+    direction = next(one for one in loaded.manifest.directions if one.source == "en")
+    assert loaded.memory(direction).find("Bucket!") == "Eimer!"
+
+
 def test_a_table_of_a_removed_rule_is_refused(copy: Path) -> None:
     path = copy / "manifest.json"
     manifest = json.loads(path.read_text())

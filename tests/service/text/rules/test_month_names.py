@@ -1,4 +1,4 @@
-"""Months of dates."""
+"""Months of dates, and days of the week."""
 
 import pytest
 
@@ -47,6 +47,30 @@ def test_protected_months_have_names_of_the_target() -> None:
     ]
     [part] = MonthNames("de", "ru").protect(Run("am 5. Mai"), Run()).protected
     assert part.raw == "мая"
+
+
+@pytest.mark.parametrize(
+    ("source", "translation", "came_through"),
+    [
+        ("Party (Sunday)", "Feier (Sonntag)", True),
+        ("Party (Sunday)", "Feier (Sontag)", False),
+        ("Sunday morning", "Sonntagmorgen", True),
+        ("every Monday", "montags", True),
+        ("Monday to Friday", "Montag bis Donnerstag", False),
+        ("two Sundays", "zwei Tage", True),
+    ],
+)
+def test_days_of_the_week_are_demanded(source: str, translation: str, came_through: bool) -> None:
+    rule, run = MonthNames("en", "de"), Run(source)
+    assert rule.came_through(run, Run(translation)) is came_through
+
+
+def test_lost_days_are_protected_with_names_of_the_target() -> None:
+    run = Run("From Monday to Friday, Mondays too.")
+    protected = MonthNames("en", "de").protect(run, Run("Von Monday bis Freitag")).protected
+    assert [(run.text[part.begin : part.end], part.raw) for part in protected] == [
+        ("Monday", "Montag")
+    ]
 
 
 def test_nothing_is_demanded_of_a_language_without_known_months() -> None:
