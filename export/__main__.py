@@ -64,8 +64,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--like",
         type=Path,
         metavar="BUNDLE",
-        help="copy decoding defaults, rules and translation memory from this bundle; default: the existing "
-        "bundle at --out",
+        help="copy decoding defaults, rules and memory from this bundle; default: the bundle at --out",
     )
     add_memory(parser)
     parser.add_argument(

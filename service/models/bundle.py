@@ -34,6 +34,7 @@ from service.models.directions import STRICT, Directions, check_ids
 from service.models.directions import Code as Code
 from service.models.directions import Direction as Direction
 from service.models.directions import SpecialTokens as SpecialTokens
+from service.models.former_manifests import updated
 from service.text import pipeline
 from service.text.memory import EMPTY, Memory
 from service.text.pipeline import Pipeline
@@ -45,8 +46,6 @@ GRAPHS_ALIKE = (7, 8, FORMAT_VERSION)
 """Format versions whose graphs this service can run."""
 MANIFESTS_ALIKE = (4, 5, 6, *GRAPHS_ALIKE)
 """Format versions that can be read, except for their graphs, to export the bundle again."""
-HAS_RULES = 8
-"""The first format version whose manifest lists text rules."""
 DEFAULT_BUNDLE = Path(__file__).parents[1] / "default_bundle"
 GOLDEN = "golden.jsonl"
 """Optional file of held-out sentences with the reference search's translations; see `proof`."""
@@ -345,8 +344,7 @@ def describe(folder: Path, formats: tuple[int, ...] = GRAPHS_ALIKE) -> Bundle:
             path,
         )
     try:
-        with_rules = raw if version >= HAS_RULES else _with_rules(raw)
-        manifest = Manifest.model_validate(_with_memory(with_rules))
+        manifest = Manifest.model_validate(updated(raw))
     except ValidationError as error:
         first_error = error.errors()[0]
         location = ".".join(map(str, first_error["loc"])) or "manifest"
@@ -355,27 +353,3 @@ def describe(folder: Path, formats: tuple[int, ...] = GRAPHS_ALIKE) -> Bundle:
     except RecursionError:
         raise BundleError(": it is nested too deeply", path) from None
     return Bundle(folder, manifest)
-
-
-def _with_rules(raw: dict[str, Any]) -> dict[str, Any]:
-    """Add the list of rules to a manifest of an older format, in which every model had the same rules."""
-    manifest = {key: value for key, value in raw.items() if key not in ("names", "abbreviations")}
-    # the rule for abbreviations was removed: a table of them is reported as an unknown rule
-    tables = {name: {"table": raw[name]} for name in ("names", "abbreviations") if raw.get(name)}
-    rules: dict[str, dict[str, Any]] = {**tables, "quotes": {}, "case": {}}
-    if isinstance(raw.get("decoding"), dict):
-        manifest["decoding"] = dict(raw["decoding"])
-        if max_words := manifest["decoding"].pop("most_words", 0):
-            rules["clauses"] = {"max_words": max_words}
-    return manifest | {"rules": rules, "format_version": HAS_RULES}
-
-
-def _with_memory(raw: dict[str, Any]) -> dict[str, Any]:
-    """Make the table of a former rule, a dictionary for sentences of one word, the memory."""
-    rules = raw.get("rules")
-    if "memory" in raw or not isinstance(rules, dict) or "single_words" not in rules:
-        return raw
-    others = {name: parameters for name, parameters in rules.items() if name != "single_words"}
-    parameters = rules["single_words"]
-    table = parameters.get("table") if isinstance(parameters, dict) else None
-    return raw | {"rules": others, "memory": table}

@@ -101,6 +101,7 @@ AT_LOADING: list[tuple[Break, str]] = [
     (setting("rules.names", {"table": "../names.tsv"}), "no sha256 for ../names.tsv"),
     (setting("memory", "memory.tsv"), "no sha256 for memory.tsv"),
     (setting("rules.single_words", {"table": "words.tsv"}), "no sha256 for words.tsv"),
+    (setting("rules.single_words", {}), "memory: String should have at least 1 character"),
     (setting("decoding.stop_rule", "never"), "decoding.stop_rule"),
     (setting("vocab_size", 0), "vocab_size"),
     (setting("vocab_size", 10**12), "vocab_size"),
