@@ -38,6 +38,7 @@ TOUCHING = f"{UNSPACED}\u1100-\u11ff\u3130-\u318f\uac00-\ud7af"
 MARKS = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff"
 """Combining marks such as accents, for a set."""
 _PLAIN_WORD = re.compile(r"\w+")
+_WORDS = regex.compile(r"\w.*\w|\w", regex.DOTALL)
 _NUMERALS = r"(?:x{0,3}(?:i[vx]|vi{0,3}|i{1,3})|x{1,3})"
 ROMAN = f"(?:{_NUMERALS}|{_NUMERALS.upper()})"
 """A Roman numeral up to 39, in small letters or capitals, as in lists; a pattern."""
@@ -123,7 +124,7 @@ def words_of(text: str) -> tuple[str, str, str]:
     >>> words_of(", du hast ")
     (', ', 'du hast', ' ')
     """
-    match = regex.search(r"\w.*\w|\w", text, regex.DOTALL)
+    match = _WORDS.search(text)
     if match is None:
         return text, "", ""
     return text[: match.start()], match[0], text[match.end() :]

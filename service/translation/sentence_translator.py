@@ -165,8 +165,9 @@ class SentenceTranslator:
         work = [search for attempt in attempts for search in attempt.work]
         owners = [index for index, attempt in enumerate(attempts) for _ in attempt.work]
         so_far: list[dict[int, Found]] = [{} for _ in attempts]
-        if idle := {index: [] for index, attempt in enumerate(attempts) if not attempt.work}:
-            yield idle
+        idle = [index for index, attempt in enumerate(attempts) if not attempt.work]
+        if idle:
+            yield {index: [] for index in idle}
         async with aclosing(self._search_parts(work, seconds_after, is_further)) as results:
             async for found in results:
                 for position, result in found.items():

@@ -165,12 +165,10 @@ def test_the_command_line_exports_a_run_and_keeps_the_rules_of_an_earlier_bundle
     (tmp_path / "own.tsv").write_text("de\ten\nprost\tcheers\n")
     arguments += ["--precisions", "int8", "--memory"]
     assert main([*arguments, str(tmp_path / "own.tsv")]) == 0
-    written = bundle.load(tmp_path / "out")
-    direction = next(one for one in written.manifest.directions if one.source == "de")
-    assert (written.manifest.memory, written.memory(direction).find("Prost!")) == (
-        "memory.tsv",
-        "Cheers!",
-    )
+    loaded = bundle.load(tmp_path / "out")
+    direction = next(one for one in loaded.manifest.directions if one.source == "de")
+    assert loaded.manifest.memory == "memory.tsv"
+    assert loaded.memory(direction).find("Prost!") == "Cheers!"
     (tmp_path / "own.tsv").write_text("de\ten\nprost\n")
     assert main([*arguments, str(tmp_path / "own.tsv")]) == 1
     assert "own.tsv: line 2 must have 2 cells" in capsys.readouterr().err

@@ -68,11 +68,11 @@ class MonthNames(Rule):
 
     def _lost_days(self, source: Run, translation: Run) -> list[str]:
         """Return the days that a translation lacks; a compound may have them: Sunday morning."""
-        days = self._days.keys() & source.words
-        if not days:
+        if source.words.isdisjoint(self._days):
             return []
+        days = sorted(self._days.keys() & source.words)
         text = translation.text.casefold()
-        return sorted(day for day in days if self._days[day].casefold() not in text)
+        return [day for day in days if self._days[day].casefold() not in text]
 
 
 @lru_cache(64)
