@@ -22,7 +22,13 @@ MAX_WORD_PAIRS = 1_000_000
 
 512 x 1,024 tokens are half as many, but in scripts without spaces, a token may be several words.
 """
-_WORST_LAST: tuple[Recovery | None, ...] = (None, "repetition", "protected", "pieces")
+_WORST_LAST: tuple[Recovery | None, ...] = (
+    "memory",
+    None,
+    "repetition",
+    "protected",
+    "pieces",
+)
 
 
 @dataclass(frozen=True, slots=True)
