@@ -14,6 +14,7 @@ import regex
 
 from service.text.inner_dots import LOOKED_AT, is_inner
 from service.text.languages import NEUTRAL, Language
+from service.text.rules.months import months_of
 from service.text.words import ROMAN, Span
 
 _OPEN, _CLOSE = "(\\[\"'„“‚‘«»‹›「『（【《〈¿¡", ")\\]}\"'”’»“«‘›‹」』）】》〉\u200e\u200f"
@@ -50,6 +51,7 @@ _MAY_BE_MARKED = re.compile(
 """A fast check that rejects most lines, because each call to `regex` releases Python's lock."""
 _RIGHT, _LEFT = re.compile("[»›]"), re.compile("[«‹]")
 _WORD = re.compile(r"\w*")
+_DAY = re.compile(r"(?:3[01]|[12]\d|[1-9])\.[ \u00a0]\Z")
 _REST_OF_NOTE = re.compile(r"[^().!?]{1,40}\)")
 """What follows the abbreviation with which a note in brackets begins: (Gr. M)."""
 
@@ -102,6 +104,8 @@ def _split_line(line: str, language: Language) -> Iterator[Segment]:
     start = marker.end() if marker else 0
     if marker and _RIGHT.search(marker[0]) and _LEFT.search(line, start):  # » Ja «
         start = 0
+    if marker and (day := _DAY.search(marker[0])) and _names_month(line, start, language):  # 3. Mai
+        start = day.start()
     # a fast check, too
     section = _SECTION.match(line, start) if line[start : start + 1].isdecimal() else None
     if section and (section["mark"] or section["next"].casefold() in language.starters):
@@ -113,6 +117,12 @@ def _split_line(line: str, language: Language) -> Iterator[Segment]:
         if next_start > end:
             yield Segment(line[end:next_start], False)
         start = next_start
+
+
+def _names_month(line: str, start: int, language: Language) -> bool:
+    """Check whether the name of a month begins at `start`, which makes the number before it a day."""
+    word = _WORD.match(line, start)
+    return bool(word) and language.dotted_ordinals and word[0] in months_of(language.code).names
 
 
 def _trimmed(sentence: str) -> list[Segment]:

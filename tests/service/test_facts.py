@@ -53,6 +53,8 @@ def translator() -> Iterator[Translator]:
         ("en de", "He waited for half an hour.", r"halbe Stunde"),
         ("en de", "It takes five to ten minutes.", r"(?i)fünf bis zehn|5 bis 10"),
         # ordinal numbers
+        ("de en", "| Tag | Was |\n|---|---|\n| 3. Mai | Fest |", r"\| (May 3(rd)?|3(rd)? (of )?May) \|"),
+        ("de en", "Beginn\t21. März", r"\t(March 21(st)?|21(st)? (of )?March)$"),
         ("de en", "Das 23. Kapitel ist kurz.", r"\b23rd\b"),
         ("de en", "Er wohnt im 11. Stock.", r"\b11th\b"),
         ("de en", "Am 1., 2. und 3. Mai ist frei.", r"^(?!.*3th)"),

@@ -187,6 +187,9 @@ def test_the_neutral_profile_preserves_any_text(text: str) -> None:
         ("de", "v. Chr. war\n1.2 Der Hof", ["v. Chr. war", "Der Hof"]),
         ("de", "2.5 Liter\n» Ja «, so\nXX.\u00a0Mal", ["2.5 Liter", "» Ja «, so", "XX.\u00a0Mal"]),
         ("de", "z. B. Hunde\ni. d. R. Hunde\nd. h. Das", ["z. B. Hunde", "i. d. R. Hunde", "d. h. Das"]),
+        ("de", "3. Mai\n- 21. März 2026\n3. Milch", ["3. Mai", "21. März 2026", "Milch"]),
+        ("cs", "3. ledna\n3. mléko", ["3. ledna", "mléko"]),
+        ("en", "3. May the force be with you", ["May the force be with you"]),
     ],
 )  # fmt: skip
 def test_list_markers_may_be_letters_or_numerals(code: str, text: str, found: list[str]) -> None:
