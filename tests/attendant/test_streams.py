@@ -149,6 +149,7 @@ def main(arguments):
     {body}
 
 signal.signal(signal.SIGINT, signal.{handler})  # the tests' parent may ignore it
+signal.signal(signal.SIGTERM, signal.SIG_DFL)  # likewise
 command_line.import_module = lambda name: SimpleNamespace(main=main)
 sys.argv[1:] = ["inspect"]
 sys.exit(command_line.main())

@@ -53,7 +53,7 @@ LOOP: dict[str, list[tuple[Any, str]]] = {
     "check its fields": [(routes, "parse")],
     "split the text, apply the rules, tokenize": [(Preparation, "take_apart")],
     "queue the sentences": [(Engine, "submit")],
-    "detokenize, check that nothing was lost": [(SentenceTranslator, "_all_decoded")],
+    "detokenize, check that nothing was lost": [(SentenceTranslator, "_decoded")],
     "put the text together": [(translator, "_assemble")],
     "write the answer": [(routes, "_response"), (Exchange, "_begin"), (Exchange, "_write")],
     "metrics and access log": [(AccessLog, "record")],

@@ -33,6 +33,8 @@ from tests.conftest import TINY_BUNDLE
 from tests.waiting import wait_until
 
 TEXT, ENGLISH = "Der alte Hund schläft.", "The old dog sleeps."
+MANY = [german for german, _ in toy.sentences()]
+"""Sentences that differ, as equal ones of a request are searched once."""
 TEXTS = [TEXT, "", "42", "Die alte Frau wartet. Das gute Kind wartet."]
 IN_ENGLISH = [ENGLISH, "", "42", "The old woman waits. The good child waits."]
 
@@ -168,7 +170,7 @@ def test_cancelling_aborts_the_sentences(translator: Translator) -> None:
     engine = translator._models.models[0].engine
 
     async def cancelled() -> None:
-        work = translator.translate_async([TEXT] * 500, "de", "en", beam_size=8)
+        work = translator.translate_async(MANY, "de", "en", beam_size=8)
         task = asyncio.create_task(work)
         while not (engine.num_running or task.done()):
             await asyncio.sleep(0)
@@ -202,7 +204,7 @@ def test_closing_a_translator_fails_pending_requests() -> None:
     translator = Translator.load(TINY_BUNDLE, device="cpu", precision="fp32", num_workers=1)
     before, engine = threading.active_count(), translator._models.models[0].engine
     with ThreadPoolExecutor(1) as threads:
-        waiting = threads.submit(translator.translate, [TEXT] * 2000, "de", "en", beam_size=8)
+        waiting = threads.submit(translator.translate, MANY, "de", "en", beam_size=8)
         wait_until(lambda: engine.num_running > 0 or waiting.done())
         translator.close()
         with pytest.raises(CancelledError):
@@ -218,7 +220,7 @@ def test_a_program_may_end_in_the_middle_of_a_translation() -> None:
         "import threading\nfrom service import Translator\n"
         f"translators = [Translator.load({str(TINY_BUNDLE)!r}, num_workers=2) for _ in range(4)]\n"
         "for translator in translators:\n"
-        f"    events = translator.stream([{TEXT!r}] * 500, 'de', 'en', beam_size=8)\n"
+        f"    events = translator.stream({MANY!r}, 'de', 'en', beam_size=8)\n"
         "    print(next(events).target)\n"
         "    threading.Thread(target=list, args=(events,), daemon=True).start()"
     )

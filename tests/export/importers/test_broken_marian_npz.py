@@ -131,7 +131,7 @@ CASES: list[tuple[Break, str]] = [
     (left_to_lfs("model.npz"), "model.npz: is a pointer of Git LFS, not the file itself; get it with `git"),
     (left_to_lfs("source.spm"), "source.spm: is a pointer of Git LFS"),
     (left_to_lfs("vocab.yml"), "vocab.yml: is a pointer of Git LFS"),
-    (written("decoder.yml", DEEP), "decoder.yml: models = [[["),
+    (written("decoder.yml", DEEP), "decoder.yml: has the alias"),
     (made_a_folder("decoder.yml"), "decoder.yml: is not a file"),
     (with_duplicate_member(f"{WQ}.npy"), f"model.npz: '{WQ}.npy' occurs twice"),
     (tensor(WQ, lambda one: one * 1e30), f"{WQ} has values that are not finite, or larger than 1e+09"),
