@@ -122,7 +122,8 @@ def _split_line(line: str, language: Language) -> Iterator[Segment]:
 def _names_month(line: str, start: int, language: Language) -> bool:
     """Check whether the name of a month begins at `start`, which makes the number before it a day."""
     word = _WORD.match(line, start)
-    return bool(word) and language.dotted_ordinals and word[0] in months_of(language.code).names
+    months = months_of(language.code).names if language.dotted_ordinals else ()
+    return word is not None and word[0] in months
 
 
 def _trimmed(sentence: str) -> list[Segment]:

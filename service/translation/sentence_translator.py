@@ -201,7 +201,8 @@ class SentenceTranslator:
         Its n-th best translation consists of the n-th best ones of its clauses. If all are excluded, the
         source is copied. What is remembered is better than all of them, and certain.
         """
-        sentence, accepted, rejected = task.sentence, [], ""
+        sentence, rejected = task.sentence, ""
+        accepted: list[tuple[str, float, tuple[int, ...]]] = []
         if task.remembered is not None:
             accepted.append((task.remembered, 0.0, ()))
         of_clauses = self._texts(task.clauses, found)

@@ -224,7 +224,9 @@ def test_a_program_may_end_in_the_middle_of_a_translation() -> None:
         "    print(next(events).target)\n"
         "    threading.Thread(target=list, args=(events,), daemon=True).start()"
     )
-    assert run(code).splitlines() == [ENGLISH] * 4
+    targets = run(code).splitlines()
+    assert len(targets) == 4
+    assert set(targets) <= {english for _, english in toy.sentences()}
 
 
 def test_a_fork_of_the_process_is_told_that_it_has_no_translator() -> None:
