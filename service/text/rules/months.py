@@ -29,7 +29,8 @@ class Months:
             rf"{day}(?P<behind>{names})(?!\w)|(?<!\w)(?P<front>{names})(?={rest})"
         )
         known_locale = locale(code)
-        self._written = known_locale.months["format"]["wide"] if known_locale else {}
+        # a plain dict, as CLDR's looks for aliases at each access
+        self._written = dict(known_locale.months["format"]["wide"]) if known_locale else {}
 
     def named(self, text: str) -> Counter[str]:
         """Return how often each month is named in a text; months are given as numbers."""

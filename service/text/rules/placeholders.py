@@ -311,6 +311,8 @@ class Placeholders(Rule):
 
         A control tag at an edge of the sentence touches its words if it does so in the source.
         """
+        if not translation.protected:
+            return translation
         translation = translation.edited(_spaces_beside_edges(source, translation))
         followed = {
             source.text[part.begin : part.end]
