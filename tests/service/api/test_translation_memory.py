@@ -56,6 +56,7 @@ def translate(client: TestClient, text: Any, source: str, **more: Any) -> dict[s
         ("en", "Terms and Conditions", "Allgemeine Geschäftsbedingungen"),
         ("en", "Best regards,", "Mit freundlichen Grüßen,"),
         ("en", "Don’t worry!", "Keine Sorge!"),
+        ("en", "No.", "Nein."),
         ("en", "Loading…", "Wird geladen…"),
         ("en", "1. Settings", "1. Einstellungen"),
         (
