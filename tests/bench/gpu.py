@@ -49,7 +49,7 @@ COMPARED = 200
 """Sentences whose tokens are compared with the CPU's."""
 CONCURRENCY = (1, 16, 64, 128, 256)
 CLOSE = 0.02
-"""Scores that differ by less are a tie: the precision of fp16 over a sentence."""
+"""Translations whose log-probabilities differ by less a token are a tie, by the precision of fp16."""
 PEER_BATCHES = (64, 128, 256)
 
 Ids = Sequence[int]
@@ -139,18 +139,36 @@ def exactness(subject: Subject) -> Part:
         with running(runner, subject.device) as engine:
             for beam_size, others in expected.items():
                 found = searched(engine, sources, beam_size)
-                different = [
-                    abs(one.score - other.score)
-                    for one, other in zip(found, others, strict=True)
+                lead = [
+                    lead_of(subject.network, source, other.ids, one.ids, beam_size)
+                    for source, one, other in zip(sources, found, others, strict=True)
                     if one.ids != other.ids
                 ]
                 part[f"{precision}, beam {beam_size}"] = {
                     "sentences": len(sources),
-                    "different": len(different),
-                    "by a tie": sum(difference < CLOSE for difference in different),
-                    "largest difference of scores": max(different, default=0.0),
+                    "different": len(lead),
+                    "by a tie": sum(nats < CLOSE for nats in lead),
+                    "largest lead, nats a token": round(max(lead, default=0.0), 4),
                 }
     return part
+
+
+@torch.inference_mode()
+def lead_of(network: Transformer, source: Ids, expected: Ids, found: Ids, beam_size: int) -> float:
+    """Return how far the network in fp32 prefers one translation to another, in nats a token.
+
+    For a greedy search, this is the lead of the first token that differs: what follows it is no choice.
+    """
+    scores = []
+    for ids in (expected, found):
+        target = torch.tensor([[BOS_ID, *ids, EOS_ID]])
+        log_probs = network(torch.tensor([list(source)]), target[:, :-1]).log_softmax(-1)
+        scores.append(log_probs.gather(-1, target[:, 1:, None])[0, :, 0])
+    if beam_size > 1:
+        return float((scores[0].mean() - scores[1].mean()).abs())
+    pairs = zip([*expected, EOS_ID], [*found, EOS_ID], strict=False)
+    first = next(index for index, (one, other) in enumerate(pairs) if one != other)
+    return float((scores[0][first] - scores[1][first]).abs())
 
 
 def keep_in_flight(
