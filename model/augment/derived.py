@@ -3,30 +3,24 @@
 import argparse
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 from tqdm import tqdm
 
-from model.data.pairs import TextPair, find_pairs, iterate_pairs, write_pairs
+from model.data.pairs import TextPair, iterate_pairs, write_pairs
 from model.data.text import DataError
 
 WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 BETWEEN = " / "
 """Separates the two sides of an entry or a pattern."""
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
-KNOWN = 15
-"""Minimum number of occurrences of a known word in the text."""
 Span = tuple[int, int]
 """The start and end of a piece of text."""
 Spans = tuple[Span, Span]
 """A span in each language."""
-Known = tuple[frozenset[str], frozenset[str]]
-"""For each language, the words that are frequent in the text, in lower case."""
 File = TypeVar("File", bound=BaseModel)
 
 
@@ -97,21 +91,3 @@ def derive(
             [out / f"train.{new_name}.{code}" for code in languages],
         )
         yield f"{new_name}: {written:,} pairs, of {progress.n:,}"
-
-
-def known_words(data: Path, languages: TextPair) -> Known:
-    """Return the words that occur at least `KNOWN` times in the text.
-
-    Raises:
-        DataError: the text is unusable.
-    """
-    counts: tuple[Counter[str], Counter[str]] = Counter(), Counter()
-    corpora = find_pairs(data, languages)
-    pairs = chain.from_iterable(map(iterate_pairs, corpora.values()))
-    for pair in tqdm(pairs, desc="words", unit="pair", unit_scale=True):
-        for count, side in zip(counts, pair, strict=True):
-            count.update(WORD.findall(side.lower()))
-    first, second = (
-        frozenset(word for word, number in count.items() if number >= KNOWN) for count in counts
-    )
-    return first, second
