@@ -4,7 +4,8 @@ A running service translates LINES. Both sides become the corpus `train.<name>.<
 training in addition to the original text:
 
 - back-translation (Sennrich et al., 2016): LINES is monolingual text in the target language of the direction
-  to be trained. Train only that direction, with `data.corpora.<name>.directions`;
+  to be trained. Train only that direction, with `data.corpora.<name>.directions`. With `--tag "<bt>"`, which
+  `data.symbols` makes a token, the model knows which sources are synthetic (Caswell et al., 2019);
 - sequence-level distillation (Kim and Rush, 2016): LINES is the source side of the training text, and the
   service has a larger network. Train the same direction.
 
@@ -44,6 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--target", required=True, help="language to translate into")
     parser.add_argument("--name", required=True, help="name of the corpus")
     parser.add_argument("--out", type=Path, required=True, help="the data folder")
+    parser.add_argument("--tag", help="token to put before each translation and a blank")
     parser.add_argument("--beam-size", type=int, help="default: the service's")
     options = parser.parse_args(arguments)
     request = {"source": options.source, "target": options.target}
@@ -52,7 +54,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         options.out.mkdir(parents=True, exist_ok=True)
         files = Files(options.out, options.name, options.source, options.target)
-        count = synthesize(options.url.rstrip("/"), options.lines, files, request)
+        tag = f"{options.tag} " if options.tag else ""
+        count = synthesize(options.url.rstrip("/"), options.lines, files, request, tag)
     except (ServiceError, DataError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -137,10 +140,12 @@ class Files:
             self._digest.update(f"{line}\n".encode())
 
 
-def synthesize(url: str, text: Path, files: Files, request: Mapping[str, Any]) -> Counter[str]:
+def synthesize(
+    url: str, text: Path, files: Files, request: Mapping[str, Any], tag: str = ""
+) -> Counter[str]:
     """Translate every line that is not done yet; return the number of pairs by outcome, as `judge` names it.
 
-    `request` has the fields of every request besides the text.
+    `request` has the fields of every request besides the text. `tag` is put before each translation.
     """
     total = sum(1 for _ in iterate_lines(text))
     done, count = files.resume(text)
@@ -153,7 +158,7 @@ def synthesize(url: str, text: Path, files: Files, request: Mapping[str, Any]) -
             ]
             count.update(outcomes)
             pairs = [
-                (line, translation.candidates[0])
+                (line, f"{tag}{translation.candidates[0]}")
                 for line, translation, outcome in zip(block, translations, outcomes, strict=True)
                 if outcome == "kept"
             ]

@@ -1,9 +1,10 @@
 """`python -m model.collect FILES --languages de en --out OUT`: training pairs from existing translations.
 
-FILES are gettext catalogues (`.po`, `.mo`), translation memories (`.tmx`), and folders that contain them.
-Catalogues are read if they have both languages, one of which is that of their messages (`--messages`). Texts
-are split into lines and sentences if both sides have the same number of them, and written to
-`train.<name>.<code>`.
+FILES are gettext catalogues (`.po`, `.mo`), translation memories (`.tmx`, and the tables `.tsv` of bundles),
+and folders that contain them. Catalogues are read if they have both languages, one of which is that of their
+messages (`--messages`). Lines of tables that apply to one direction are left out, unless it is that `--into`
+a language. Texts are split into lines and sentences if both sides have the same number of them, and written
+to `train.<name>.<code>`.
 
 Text is left out and counted if it is untranslated, marked as fuzzy, the same on both sides, or has
 placeholders, markup or keyboard shortcuts (`%s`, `{name}`, `<b>`, `_Open`), which the service hides from the
@@ -24,7 +25,7 @@ from tqdm import tqdm
 from model.data.pairs import TextPair, write_pairs
 from model.data.text import DataError
 
-CATALOGUES, MEMORY = (".po", ".mo"), ".tmx"
+CATALOGUES, MEMORY, TABLE = (".po", ".mo"), ".tmx", ".tsv"
 NOT_TEXT = re.compile(r"[%$][\w(%{]|[{}<>|^\\=]|(?<!\w)[_&~]\w")
 """Parts of placeholders, markup, keyboard shortcuts and message contexts."""
 END_OF_SENTENCE = re.compile(
@@ -56,6 +57,9 @@ def main(arguments: list[str] | None = None) -> int:
         metavar="CODE",
         help="language of the messages in catalogues (default en)",
     )
+    parser.add_argument(
+        "--into", metavar="CODE", help="also keep lines that apply only to translations into it"
+    )
     parser.add_argument("--sentences", action="store_true", help="keep only whole sentences")
     parser.add_argument("--name", default="", help="name of the corpus (default none)")
     parser.add_argument("--out", type=Path, required=True, help="folder for the pairs")
@@ -64,7 +68,13 @@ def main(arguments: list[str] | None = None) -> int:
     counts: Counter[str] = Counter()
     try:
         paths = tqdm(find_files(options.files), desc="collect", unit="file")
-        texts = (text for path in paths for text in read(path, languages, options.messages, counts))
+        if options.into not in (None, *languages):
+            raise DataError(f"--into {options.into}: is not among {' '.join(languages)}")
+        texts = (
+            text
+            for path in paths
+            for text in read(path, languages, options.messages, counts, options.into)
+        )
         pairs = (pair for text in texts for pair in cut(text))
         kept = (pair for pair in pairs if not _is_left_out(pair, options.sentences, counts))
         prefix = f"train.{options.name}" if options.name else "train"
@@ -84,7 +94,7 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
     Raises:
         DataError: a path does not exist, is a file of another kind, or is a folder without such files.
     """
-    kinds = (*CATALOGUES, MEMORY)
+    kinds = (*CATALOGUES, MEMORY, TABLE)
     files: dict[Path, None] = {}
     for path in paths:
         candidates = path.rglob("*") if path.is_dir() else [path]
@@ -98,9 +108,15 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def read(
-    path: Path, languages: TextPair, messages: str, counts: Counter[str]
+    path: Path,
+    languages: TextPair,
+    messages: str,
+    counts: Counter[str],
+    into: str | None = None,
 ) -> Iterator[TextPair]:
     """Yield the texts of a file in the order of `languages`, and count in `counts` what is left out.
+
+    `into` is the language for whose direction all lines of a table are kept.
 
     Raises:
         DataError: the file cannot be read or parsed.
@@ -108,6 +124,8 @@ def read(
     try:
         if path.suffix == MEMORY:
             yield from _read_memory(path, languages, counts)
+        elif path.suffix == TABLE:
+            yield from _read_table(path, languages, into, counts)
         else:
             yield from _read_catalogue(path, languages, messages, counts)
     except (OSError, UnicodeDecodeError, ElementTree.ParseError, ValueError) as error:
@@ -170,6 +188,20 @@ def _read_memory(path: Path, languages: TextPair, counts: Counter[str]) -> Itera
         else:
             counts["without one of the languages"] += 1
         unit.clear()
+
+
+def _read_table(
+    path: Path, languages: TextPair, into: str | None, counts: Counter[str]
+) -> Iterator[TextPair]:
+    codes, *lines = (line.split("\t") for line in path.read_text("utf-8").split("\n"))
+    if not set(languages) <= set(codes):
+        counts["files in other languages"] += 1
+        return
+    for cells in lines:
+        if len(cells) > len(codes) and cells[-1] != into:
+            counts["for one direction"] += 1
+        elif len(cells) >= len(codes):
+            yield cells[codes.index(languages[0])], cells[codes.index(languages[1])]
 
 
 def _is_left_out(pair: TextPair, only_sentences: bool, counts: Counter[str]) -> bool:

@@ -139,6 +139,7 @@ class TrainingConfig:
     bleu_sentences: int = 200
     patience: int = 0
     checkpoint_every: int = 1000
+    checkpoint_minutes: float = 0.0
     keep_checkpoints: int = 5
 
     def __post_init__(self) -> None:
@@ -148,7 +149,9 @@ class TrainingConfig:
         counts = ("warmup_steps", "keep_checkpoints", "bleu_sentences", "risk_batches")
         at_least(1, self, "training", *counts)
         may_be_0 = ("seed", "cooldown_steps", "patience", "r_drop", "risk", "data_workers")
-        at_least(0, self, "training", "max_minutes", "attention_limit", *may_be_0)
+        at_least(
+            0, self, "training", "max_minutes", "checkpoint_minutes", "attention_limit", *may_be_0
+        )
         rates = ("learning_rate_factor", "muon_rate_factor", "table_rate_factor")
         above_0(self, "training", *rates, "clip_norm", "adam_epsilon")
         share(self, "training", "label_smoothing")

@@ -79,6 +79,7 @@ class Trainer:
         self.step, self.epoch, self.next_batch = 0, 0, 0
         self.best_bleu, self.best_step, self.validations_since = -math.inf, 0, 0
         self.stop_requested = False
+        self.saved_step, self.saved_at, self.is_overdue = 0, 0.0, False
         self.stopwatch, self.time_left = Stopwatch(training.max_minutes, clock), 1.0
         saved = checkpoints.list_checkpoints(run)
         if saved:
@@ -111,11 +112,14 @@ class Trainer:
             raise TrainingError(
                 f"{folder}: training.pt has no {error}: it was written by another version"
             ) from None
-        self.step = saved.step
+        self.step = self.saved_step = saved.step
+        self.saved_at = self.stopwatch.minutes
         logger.info("resuming %s at step %d", self.run, self.step)
 
     def save(self, kind: checkpoints.Kind = "step") -> None:
         """Write a checkpoint of the current state."""
+        if kind == "step":
+            self.saved_step, self.saved_at = self.step, self.stopwatch.minutes
         if not self.processes.is_first:
             return
         state = {
@@ -157,7 +161,7 @@ class Trainer:
             while self.step < training.max_steps and self._update(next(updates), window):
                 progress.update()
                 is_last = self.step == training.max_steps
-                is_checkpoint = self.step % training.checkpoint_every == 0
+                is_checkpoint = self.step % training.checkpoint_every == 0 or self.is_overdue
                 is_validation = self.step % training.validate_every == 0 or is_last
                 if self.step % training.log_every == 0 or is_checkpoint or is_validation:
                     self._report(window, progress, log=self.step % training.log_every == 0)
@@ -167,7 +171,7 @@ class Trainer:
                     window = Window()
                 if is_checkpoint:
                     self.save()
-            if self.step % training.checkpoint_every:
+            if self.step != self.saved_step:
                 self._report(window, progress, log=False)
                 self.save()
         if not self.time_left:
@@ -176,6 +180,11 @@ class Trainer:
             )
         elif self.step >= training.max_steps:
             logger.info("step %d: training.max_steps is reached", self.step)
+
+    def _is_overdue(self) -> bool:
+        """Check whether the last checkpoint is `checkpoint_minutes` old."""
+        limit = self.config.training.checkpoint_minutes
+        return bool(limit) and self.stopwatch.minutes - self.saved_at >= limit
 
     def _update(self, update: Update, window: Window) -> bool:
         """Update the weights once; return False instead if training must stop.
@@ -187,8 +196,10 @@ class Trainer:
         lists = sum(len(batch.gains) for batch in update.candidates)
         # only the first process's clock counts
         share_left = self.stopwatch.share_left if self.processes.is_first else 0.0
-        sums = self.processes.sums([own_tokens, lists, self.stop_requested, share_left])
-        num_tokens, num_lists, stop, self.time_left = sums
+        is_overdue = self.processes.is_first and self._is_overdue()
+        sums = self.processes.sums([own_tokens, lists, self.stop_requested, is_overdue, share_left])
+        num_tokens, num_lists, stop, overdue, self.time_left = sums
+        self.is_overdue = bool(overdue)
         if stop or not self.time_left:
             return False
         self.network.train()

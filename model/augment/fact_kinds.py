@@ -1,4 +1,4 @@
-"""The kinds of facts that `python -m model.augment.facts` puts into patterns: numbers, dates, codes, names.
+"""The kinds of facts that fill the placeholders of a lexicon: numbers, dates, codes, names.
 
 Each fact is drawn once and written as each language writes it.
 """
@@ -6,26 +6,27 @@ Each fact is drawn once and written as each language writes it.
 import random
 import re
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
-from model.augment.names import Exchange
+from model.augment.invented import Names
 from model.augment.writing import Writing
 
 UNITS = ("kg", "kg", "g", "mg", "ml", "l", "km", "km", "m", "cm", "mm", "MB", "GB", "kWh")
 Fact = Callable[[Writing], str]
 """Returns the fact as a language writes it."""
+Choice = TypeVar("Choice")
 
 
 class Draw:
     """Random parts of facts; the draws are the same for the same seed."""
 
-    def __init__(self, names: Sequence[str], streets: Sequence[str], seed: int) -> None:
-        """`streets` are patterns like `{name} Street`. Names are drawn as by `Exchange` from `names`."""
-        self.streets = streets
+    def __init__(self, names: Sequence[str], seed: int) -> None:
+        """Names are drawn or made from `names`."""
         self._random = random.Random(seed)
-        self.name = Exchange(names, seed).name
+        self.name = Names(names, seed).draw
         self.chance, self.integer = self._random.random, self._random.randint
 
-    def one_of(self, *choices: str) -> str:
+    def one_of(self, *choices: Choice) -> Choice:
         """Draw one of these choices."""
         return self._random.choice(choices)
 
@@ -248,21 +249,24 @@ def postcode(draw: Draw) -> str:
 
 
 @same
+def house(draw: Draw) -> str:
+    """Draw the number of a house: 7, 12a."""
+    return draw.number((1, 30), (1, 30), (31, 250)) + draw.one_of("", "", "", "", "a", "b", "c")
+
+
+@same
+def postcode_gb(draw: Draw) -> str:
+    """Draw a British postcode: LS6 2AB."""
+    area = draw.some_of("BCDEGHLMNPRSTWY", draw.integer(1, 2))
+    return (
+        f"{area}{draw.integer(1, 29)} {draw.integer(1, 9)}{draw.some_of('ABDEFGHJLNPQRSTUWXYZ', 2)}"
+    )
+
+
+@same
 def name(draw: Draw) -> str:
     """Draw a name of a person or anything else."""
     return draw.name()
-
-
-@same
-def place(draw: Draw) -> str:
-    """Draw a name of a place. Any name will do, since languages have their own names for few places."""
-    return draw.name()
-
-
-@same
-def street(draw: Draw) -> str:
-    """Draw a street name of either language, which is not translated."""
-    return draw.one_of(*draw.streets).format(name=draw.name())
 
 
 @same

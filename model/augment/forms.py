@@ -33,15 +33,20 @@ TOKEN = re.compile(r"\w+(?:['-]\w+)*")
 END_MARK = re.compile(r"[.!?]$")
 OTHER_MARKS = ("!", "!", "!!", "!!!", "?", "??", "?!", "...", "…", ":", ";")
 LIST_MARKS = (
-    "- ", "- ", "* ", "• ", "– ", "1. ", "2. ", "3) ", "a) ", "(b) ", "[ ] ", "[x] ", "> ", "# ", "\t",
+    "- ", "- ", "* ", "• ", "– ", "1. ", "2. ", "3) ", "a) ", "(b) ", "[ ] ", "[x] ", "> ", "# ", "\t", "— ",
+    "&", "_",
 )  # fmt: skip
-SEPARATORS = (" ", " ", " ", " – ", "; ", " | ", "\t")
-"""Separators of two sentences in one line."""
+"""Marks of list items, and of a label's key on the keyboard (&File)."""
+DASH = "–"
+SEPARATORS = (" ", " ", " ", " – ", DASH, "; ", " | ", "\t")
+"""Separators of two sentences in one line. `DASH` becomes the dash of each language."""
 BRACKETS: tuple[Around, ...] = (
     ("(", ")"), ("(", ")"), ("[", "]"), ("*", "*"), ("_", "_"), ("{", "}"), ("|", "|"),
 )  # fmt: skip
 MIN_LETTERS = 4
 """Minimum length of words with typing errors."""
+MAX_HEADING = 5
+"""Maximum number of words of a phrase that becomes a heading."""
 MAX_WORDS = 60
 """Maximum length of a side of pairs that are changed."""
 Change = Callable[[TextPair], TextPair | None]
@@ -56,12 +61,14 @@ class Forms:
         """`words` maps words of the first language to their translations that are single words."""
         by_code = writings()
         self._quotes = [by_code[code].quotes if code in by_code else () for code in languages]
+        self._dashes = [by_code[code].dash if code in by_code else " – " for code in languages]
         self._words = words
         self._random = random.Random(seed)
         self._previous: TextPair | None = None
         self._weights: dict[Change, int] = {
             self.capitals: 2,
             self.title_case: 1,
+            self.heading: 3,
             self.without_mark: 3,
             self.other_mark: 2,
             self.enclosed: 3,
@@ -88,6 +95,13 @@ class Forms:
         first, second = (
             WORD.sub(lambda word: word[0][0].upper() + word[0][1:], side) for side in pair
         )
+        return first, second
+
+    def heading(self, pair: TextPair) -> TextPair | None:
+        """Capitalize the first letter of a word or a short phrase."""
+        if max(len(side.split()) for side in pair) > MAX_HEADING:
+            return None
+        first, second = (side[:1].upper() + side[1:] for side in pair)
         return first, second
 
     def without_mark(self, pair: TextPair) -> TextPair | None:
@@ -123,7 +137,11 @@ class Forms:
         if self._previous is None:
             return None
         separator = self._random.choice(SEPARATORS)
-        first, second = map(separator.join, zip(self._previous, pair, strict=True))
+        separators = self._dashes if separator == DASH else (separator, separator)
+        first, second = (
+            between.join(sides)
+            for between, *sides in zip(separators, self._previous, pair, strict=True)
+        )
         return first, second
 
     def with_placeholders(self, pair: TextPair) -> TextPair | None:

@@ -9,19 +9,22 @@ class replaces it. Every corpus of DATA (`train.<code>` or `train.<name>.<code>`
 LEXICON is a TOML file, or the name of an included one: `de-en`, which explains its format.
 """
 
-import random
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
 from model.augment import derived
 from model.augment.derived import BETWEEN, PLACEHOLDER, Span, Spans
-from model.data.pairs import TextPair, find_pairs
+from model.augment.fact_kinds import KINDS, Draw
+from model.augment.invented import find_names
+from model.augment.writing import writings
+from model.data.pairs import TextPair, find_pairs, iterate_pairs
 from model.data.text import DataError
 
 LEXICONS = Path(__file__).parent / "lexicons"
@@ -40,8 +43,8 @@ class Entry:
 
     @cached_property
     def placeholders(self) -> list[str]:
-        """The classes of its placeholders, each once."""
-        return list(dict.fromkeys(PLACEHOLDER.findall(" ".join(self.sides))))
+        """What its placeholders stand for, in the order of the first side."""
+        return PLACEHOLDER.findall(self.sides[0])
 
     @property
     def is_sought(self) -> bool:
@@ -72,11 +75,15 @@ class Lexicon:
         """Check that entries can be drawn from all classes.
 
         Raises:
-            DataError: a placeholder names an unknown class or leads back to its own, or no entry of a class
-                may occur within a line.
+            DataError: a placeholder is neither a class nor a kind of fact, or leads back to its own class, or
+                no entry of a class may occur within a line.
         """
         for kind in self._all:
             self._check(kind, ())
+
+    def __contains__(self, kind: str) -> bool:
+        """Check whether there is a class of this name."""
+        return kind in self._all
 
     @cached_property
     def by_word(self) -> dict[str, list[Entry]]:
@@ -88,10 +95,11 @@ class Lexicon:
                     entries_by_word.setdefault(word[0], []).append(entry)
         return entries_by_word
 
-    def draw(self, kind: str, at_start: tuple[bool, bool], draw: random.Random) -> TextPair:
+    def draw(self, kind: str, at_start: tuple[bool, bool], draw: Draw) -> TextPair:
         """Draw an entry of a class and fill its placeholders.
 
-        `at_start` says, for each language, whether the entry will be at the beginning of a line.
+        Several placeholders of a kind are filled in the same order on both sides. `at_start` says, for each
+        language, whether the entry will be at the beginning of a line.
         """
         fitting = [
             entry
@@ -101,28 +109,46 @@ class Lexicon:
                 for only_at_start, is_start in zip(entry.at_start, at_start, strict=True)
             )
         ]
-        entry = draw.choice(fitting)
-        parts = {name: self.draw(name, (False, False), draw) for name in entry.placeholders}
-        first, second = entry.sides
-        for name, drawn in parts.items():
-            first = first.replace(f"{{{name}}}", drawn[0])
-            second = second.replace(f"{{{name}}}", drawn[1])
-        return first, second
+        entry = draw.one_of(*fitting)
+        drawn: dict[str, list[TextPair]] = {}
+        for name in entry.placeholders:
+            drawn.setdefault(name, []).append(self._fill(name, draw))
+
+        def filled(side: int) -> str:
+            remaining = {name: iter(pairs) for name, pairs in drawn.items()}
+            return PLACEHOLDER.sub(lambda match: next(remaining[match[1]])[side], entry.sides[side])
+
+        return filled(0), filled(1)
+
+    def _fill(self, name: str, draw: Draw) -> TextPair:
+        """Draw what a placeholder stands for: an entry of a class, or a fact as each language writes it."""
+        if name in self:
+            return self.draw(name, (False, False), draw)
+        fact = KINDS[name](draw)
+        return fact(writings()[self.languages[0]]), fact(writings()[self.languages[1]])
 
     @cached_property
     def _all(self) -> dict[str, list[Entry]]:
         return self.classes | self.parts
 
     def _check(self, kind: str, within: tuple[str, ...]) -> None:
-        if kind not in self._all:
-            raise DataError(f"class {within[-1]}: {{{kind}}} is not a class of the lexicon")
         if kind in within:
             raise DataError(f"class {kind}: its placeholders lead back to itself")
         entries = self._all[kind]
         if all(any(entry.at_start) for entry in entries):
             raise DataError(f"class {kind}: has no entry that may occur within a line")
         for name in {name for entry in entries for name in entry.placeholders}:
-            self._check(name, (*within, kind))
+            if name in self:
+                self._check(name, (*within, kind))
+            elif name not in KINDS:
+                raise DataError(
+                    f"class {kind}: {{{name}}} is not a class of the lexicon, nor a kind of fact: "
+                    f"{', '.join(KINDS)}"
+                )
+            elif unknown := [code for code in self.languages if code not in writings()]:
+                raise DataError(
+                    f"class {kind}: {{{name}}}: writing.toml does not say how {unknown[0]!r} writes facts"
+                )
 
 
 def load_lexicon(name_or_path: str) -> Lexicon:
@@ -153,11 +179,16 @@ class _File(BaseModel):
 
 def _entry(kind: str, text: str) -> Entry:
     sides = text.split(BETWEEN)
-    if len(sides) > 2 or not all(side.removeprefix("^").strip() for side in sides):
-        raise DataError(
-            f"class {kind}: an entry is FIRST{BETWEEN}SECOND, or one for both: {text!r}"
-        )
     first, second = sides[0], sides[-1]
+    if (
+        len(sides) > 2
+        or not all(side.removeprefix("^").strip() for side in sides)
+        or sorted(PLACEHOLDER.findall(first)) != sorted(PLACEHOLDER.findall(second))
+    ):
+        raise DataError(
+            f"class {kind}: an entry is FIRST{BETWEEN}SECOND with the same placeholders in both, or one for "
+            f"both: {text!r}"
+        )
     at_start = first.startswith("^"), second.startswith("^")
     return Entry(kind, (first.removeprefix("^"), second.removeprefix("^")), at_start)
 
@@ -165,17 +196,17 @@ def _entry(kind: str, text: str) -> Entry:
 class Exchange:
     """Replaces entries of a lexicon with others of their class; the draws are the same for the same seed."""
 
-    def __init__(self, lexicon: Lexicon, seed: int) -> None:
-        """Find and draw entries of `lexicon`."""
+    def __init__(self, lexicon: Lexicon, seed: int, names: Sequence[str] = ()) -> None:
+        """Find and draw entries of `lexicon`, in which new names are made from `names`."""
         self.lexicon = lexicon
-        self._random = random.Random(seed)
+        self._draw = Draw(names, seed)
 
     def __call__(self, pair: TextPair) -> TextPair | None:
         """Replace all entries in a pair; return None if the pair has none or did not change."""
         places = []
         for entry, spans in self._places(pair):
             at_start = spans[0][0] == 0, spans[1][0] == 0
-            places.append((spans, self.lexicon.draw(entry.kind, at_start, self._random)))
+            places.append((spans, self.lexicon.draw(entry.kind, at_start, self._draw)))
         first, second = (
             put(text, [(spans[side], drawn[side]) for spans, drawn in places])
             for side, text in enumerate(pair)
@@ -221,7 +252,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         lexicon = load_lexicon(options.lexicon)
         corpora = find_pairs(options.data, lexicon.languages)
-        exchange = Exchange(lexicon, options.seed)
+        names = find_names(chain.from_iterable(map(iterate_pairs, corpora.values())))
+        exchange = Exchange(lexicon, options.seed, names)
         for line in derived.derive(corpora, lexicon.languages, options.out, "lexicon", exchange):
             print(line)
     except (DataError, OSError) as error:

@@ -7,6 +7,9 @@ replaced by one from elsewhere in the text, by the beginning of one and the end 
 one whose letters follow each other as those of the names do, so that a model learns to copy names
 (replacement on both sides: Fadaee et al., 2017; copied text: Currey et al., 2017).
 
+With `--lexicon de-en`, some names are replaced by names of several words, which may be words of the language:
+its class `whole_name` has people, firms and addresses.
+
 A word counts as a name if it begins with a capital and is the same in both languages. Numbers of two or more
 digits are replaced, too.
 """
@@ -14,72 +17,57 @@ digits are replaced, too.
 import random
 import re
 import sys
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
 from model.augment import derived
+from model.augment.fact_kinds import Draw
+from model.augment.invented import WORD, Names, find_names
+from model.augment.lexicon import Lexicon, load_lexicon
 from model.data.pairs import TextPair, find_pairs, iterate_pairs
 from model.data.text import DataError
 
-WORD = re.compile(r"\w+")
 NUMBER = re.compile(r"(?<![\w.,:])\d{2,}(?![.,:]?\w)")
 """Two or more digits without separators, which differ between languages."""
-EDGE = "\n"
-"""Marks the beginning and the end of a name."""
-SHORTEST = 3
-"""Minimum number of letters of a name."""
-COPIED = 0.8
-"""Minimum share of the pairs with a word that have it on both sides, for the word to count as a name."""
-COMPOSED = 0.25
-"""Share of new names that are composed of two."""
-INVENTED = 0.5
-"""Share of new names that are invented letter by letter."""
-LONGEST = 12
-"""Maximum number of letters of an invented name."""
+WHOLE_NAME = "whole_name"
+"""The class of a lexicon whose entries replace names."""
+WHOLE = 0.3
+"""Share of names that are replaced by an entry of this class, if there is a lexicon."""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Write the new corpora and return the exit status."""
     parser = derived.parser("model.augment.names", __doc__)
     parser.add_argument("--languages", nargs=2, required=True, metavar="CODE")
+    parser.add_argument("--lexicon", help="TOML file, or the name of an included one: de-en")
     parser.add_argument("--seed", type=int, default=1, help="random seed (default 1)")
     options = parser.parse_args(arguments)
     try:
-        _exchange_all(options.data, tuple(options.languages), options.out, options.seed)
+        lexicon = load_lexicon(options.lexicon) if options.lexicon else None
+        _exchange_all(
+            options.data, tuple(options.languages), options.out, lexicon, options.seed
+        )  # fmt: skip
     except (DataError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
 
 
-def find_names(pairs: Iterable[TextPair]) -> list[str]:
-    """Return the capitalized words that are nearly always the same on both sides, sorted."""
-    on_both: Counter[str] = Counter()
-    on_one: Counter[str] = Counter()
-    in_lower_case: Counter[str] = Counter()
-    for pair in pairs:
-        first, second = (set(WORD.findall(side)) for side in pair)
-        for word in first | second:
-            if word[0].isupper() and word.isalpha() and len(word) >= SHORTEST:
-                (on_both if word in first and word in second else on_one)[word] += 1
-            elif word.islower():
-                in_lower_case[word] += 1
-    return sorted(
-        word
-        for word, count in on_both.items()
-        if count >= COPIED * (count + on_one[word]) and count >= 2 * in_lower_case[word.lower()]
-    )
-
-
 class Exchange:
     """Replaces the names and numbers that both sides share; the draws are the same for the same seed."""
 
-    def __init__(self, names: Sequence[str], seed: int) -> None:
-        """`names` are replaced, and replacements are drawn or made from them."""
-        self.names, self._known = names, frozenset(names)
-        self._followers = _followers(names)
+    def __init__(self, names: Sequence[str], seed: int, lexicon: Lexicon | None = None) -> None:
+        """`names` are replaced. Replacements are drawn or made from them, or from `whole_name` of `lexicon`.
+
+        Raises:
+            DataError: the lexicon has no such class.
+        """
+        if lexicon and WHOLE_NAME not in lexicon:
+            raise DataError(f"the lexicon has no class {WHOLE_NAME}")
+        self._known, self._lexicon = frozenset(names), lexicon
+        self._name = Names(names, seed).draw
+        self._draw = Draw(names, seed)
         self._random = random.Random(seed)
 
     def __call__(self, pair: TextPair) -> TextPair | None:
@@ -88,43 +76,32 @@ class Exchange:
         Names may have a final `s`, which is kept.
         """
         words = [set(WORD.findall(side)) for side in pair]
-        new_names = {}
+        new: dict[str, TextPair] = {}
         for name in sorted({word.removesuffix("s") for word in words[0] | words[1]} | words[0]):
             if name in self._known and all({name, f"{name}s"} & side for side in words):
-                new_names[name] = self.name()
-                new_names[f"{name}s"] = f"{new_names[name]}s"
+                has_genitive = f"{name}s" in words[0] | words[1]
+                new[name] = self._replacement(may_be_whole=not has_genitive)
+                new[f"{name}s"] = f"{new[name][0]}s", f"{new[name][1]}s"
         numbers = [set(NUMBER.findall(side)) for side in pair]
-        new_names |= {number: self._digits(number) for number in sorted(numbers[0] & numbers[1])}
-        if not new_names:
+        for number in sorted(numbers[0] & numbers[1]):
+            digits = self._digits(number)
+            new[number] = digits, digits
+        if not new:
             return None
-        first, second = (
-            WORD.sub(lambda match: new_names.get(match[0], match[0]), side) for side in pair
-        )
-        return first, second
 
-    def name(self) -> str:
-        """Draw a known name, compose one from two of them, or invent one."""
-        draw = self._random
-        kind = draw.random()
-        if kind < INVENTED and len(name := self._invented()) >= SHORTEST:
-            return name
-        name, other_name = draw.choices(self.names, k=2)
-        if kind < INVENTED + COMPOSED and name.istitle() and other_name.istitle():
-            name = (
-                name[: draw.randint(2, len(name) - 1)]
-                + other_name[draw.randint(1, len(other_name) - 2) :]
+        def replaced(side: int) -> str:
+            return WORD.sub(
+                lambda word: new[word[0]][side] if word[0] in new else word[0], pair[side]
             )
-        return name
 
-    def _invented(self) -> str:
-        """Draw letter after letter, each given the two before it, until an end is drawn."""
-        name = ""
-        while len(name) < LONGEST:
-            letter = self._random.choice(self._followers[f"{EDGE}{EDGE}{name}"[-2:]])
-            if letter == EDGE:
-                break
-            name += letter
-        return name.capitalize()
+        return replaced(0), replaced(1)
+
+    def _replacement(self, *, may_be_whole: bool) -> TextPair:
+        """Draw a name in both languages."""
+        if self._lexicon and may_be_whole and self._random.random() < WHOLE:
+            return self._lexicon.draw(WHOLE_NAME, (False, False), self._draw)
+        name = self._name()
+        return name, name
 
     def _digits(self, number: str) -> str:
         """Draw the same number of digits; the first is not 0 unless it was."""
@@ -132,30 +109,25 @@ class Exchange:
         return str(first_digit) + "".join(str(self._random.randrange(10)) for _ in number[1:])
 
 
-def _followers(names: Iterable[str]) -> dict[str, list[str]]:
-    """Return the letters that follow each two letters in the names, in lower case, with repetition."""
-    followers: dict[str, list[str]] = {}
-    for name in names:
-        # lower() turns the Turkish İ into i and a combining dot, which is no letter
-        letters = "".join(filter(str.isalpha, name.lower()))
-        padded = f"{EDGE}{EDGE}{letters}{EDGE}"
-        for start in range(len(letters) + 1):
-            followers.setdefault(padded[start : start + 2], []).append(padded[start + 2])
-    return followers
-
-
-def _exchange_all(data: Path, languages: tuple[str, str], out: Path, seed: int) -> None:
+def _exchange_all(
+    data: Path, languages: TextPair, out: Path, lexicon: Lexicon | None, seed: int
+) -> None:
     """Find the names in all corpora, write the new corpora, and print their sizes.
 
     Raises:
         DataError: the text is unusable, or has no names.
     """
+    if lexicon and lexicon.languages != languages:
+        raise DataError(
+            f"--lexicon: is for {' '.join(lexicon.languages)}, not {' '.join(languages)}"
+        )
     corpora = find_pairs(data, languages)
     names = find_names(chain.from_iterable(map(iterate_pairs, corpora.values())))
     if not names:
         raise DataError(f"{data}: no pair has the same name on both sides")
     print(f"{len(names):,} names")
-    for line in derived.derive(corpora, languages, out, "names", Exchange(names, seed)):
+    exchange = Exchange(names, seed, lexicon)
+    for line in derived.derive(corpora, languages, out, "names", exchange):
         print(line)
 
 

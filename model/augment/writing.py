@@ -17,6 +17,7 @@ class Writing(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     quotes: tuple[Around, ...]
+    dash: str
     digraphs: dict[str, str] = {}
     decimal_mark: str
     group_mark: str
@@ -26,7 +27,6 @@ class Writing(BaseModel):
     amount: str
     percent: str
     score: str
-    streets: tuple[str, ...]
 
     def number(self, english: str) -> str:
         """Convert a number from English notation, such as `1,234.5`, to this language's."""

@@ -75,6 +75,21 @@ def test_an_interrupted_corpus_is_completed_without_lost_or_repeated_lines(
     assert [group.name for group in corpus.groups] == ["back de-en"]
 
 
+@pytest.mark.usefixtures("requests")
+def test_a_tag_is_put_before_each_translation_but_not_before_the_given_text(
+    lines: Path, tmp_path: Path
+) -> None:
+    plain, tagged = tmp_path / "plain", tmp_path / "tagged"
+    for out, tag in ((plain, []), (tagged, ["--tag", "<bt>"])):
+        while main([*command(lines, out), *tag]) != 0:  # once, the service goes away
+            pass
+    assert (tagged / "train.back.en").read_text() == lines.read_text()
+    german = (plain / "train.back.de").read_text().splitlines()
+    assert (tagged / "train.back.de").read_text().splitlines() == [
+        f"<bt> {line}" for line in german
+    ]
+
+
 def test_a_service_that_cannot_be_reached_leaves_no_empty_corpus(
     lines: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

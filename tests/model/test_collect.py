@@ -101,6 +101,26 @@ def test_folders_are_searched_for_texts_translated_into_the_language(
         assert count in printed
 
 
+def test_lines_of_a_table_for_one_direction_are_kept_for_that_direction_only(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = folder / "memory.tsv"
+    table.write_text("en\tde\ncheers\tprost\ncheers\tzum Wohl\ten\nhi there\thallo\tde\n", "utf-8")
+    command = [str(table), "--languages", "de", "en", "--name", "said"]
+    both = [("prost", "cheers")]
+    assert collected(command, folder / "out", "train.said") == both
+    assert "2 for one direction" in capsys.readouterr().out
+    into_english = collected([*command, "--into", "en"], folder / "out", "train.said")
+    assert into_english == [*both, ("zum Wohl", "cheers")]
+    into_german = collected([*command, "--into", "de"], folder / "out", "train.said")
+    assert into_german == [*both, ("hallo", "hi there")]
+    assert main([*command, "--into", "fr", "--out", str(folder)]) == 1
+    assert "--into fr: is not among de en" in capsys.readouterr().err
+    french = [str(table), "--languages", "fr", "en", "--out", str(folder / "out")]
+    assert main(french) == 0
+    assert "1 files in other languages" in capsys.readouterr().out
+
+
 def test_only_sentences_are_kept_with_the_option(folder: Path) -> None:
     command = [str(folder / "locale/de/app.po"), "--languages", "de", "en", "--sentences"]
     assert [pair[0] for pair in collected(command, folder / "out", "train")] == [
@@ -157,7 +177,7 @@ def test_texts_are_split_where_both_sides_have_matching_sentences(
         ("broken.tmx", "<tmx><tu>", "broken.tmx: cannot be read: no element found"),
         ("broken.mo", "not one", "broken.mo: cannot be read: "),
         ("broken.po", "no catalogue", "broken.po: cannot be read: "),
-        ("notes.txt", "Hallo", "notes.txt: no .po, .mo, .tmx file found"),
+        ("notes.txt", "Hallo", "notes.txt: no .po, .mo, .tmx, .tsv file found"),
     ],
 )
 def test_files_that_cannot_be_read_are_errors_that_name_them(

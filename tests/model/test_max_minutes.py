@@ -112,3 +112,28 @@ def test_all_processes_use_the_clock_of_the_first(
     second = Second(rank=1)
     train(quiet, corpus_folder, tmp_path / "run", processes=second, clock=clock)
     assert cooldowns(clock, timed) == pytest.approx([1, 1, 0.2])
+
+
+def test_a_checkpoint_is_written_when_the_last_one_is_old_enough(
+    timed: Config,
+    corpus_folder: Path,
+    tmp_path: Path,
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    saved: list[tuple[int, float]] = []
+    start, save = clock(), checkpoint.save
+
+    def noted(run: Path, state: checkpoint.Checkpoint, *rest: Any) -> None:
+        if rest[-1] == "step":
+            saved.append((state.step, (clock() - start) / 60))
+        save(run, state, *rest)
+
+    monkeypatch.setattr(checkpoint, "save", noted)
+    training = replace(
+        timed.training, max_minutes=0.0, max_steps=8, validate_every=100, checkpoint_minutes=2.0,
+        checkpoint_every=100,
+    )  # fmt: skip
+    train(replace(timed, training=training), corpus_folder, tmp_path / "run", clock=clock)
+    # a step takes a minute, the last is followed by a validation of two
+    assert saved == [(3, 3), (6, 6), (8, 10)]

@@ -1,27 +1,30 @@
-"""Facts in patterns: both sides have the same facts, in the notation that CLDR has for the language."""
+"""Facts in sentences: both sides have the same facts, in the notation that CLDR has for the language."""
 
 import re
 from datetime import date, datetime
 from pathlib import Path
 
 import pytest
-from babel import dates, numbers
+from babel import Locale, dates, numbers
 
 from model.augment.fact_kinds import KINDS, Draw
-from model.augment.facts import filled, load_patterns, main
+from model.augment.facts import generated, main
+from model.augment.lexicon import Lexicon, load_lexicon
 from model.augment.writing import writings
-from model.data.text import DataError
 
 GERMAN, ENGLISH = writings()["de"], writings()["en"]
 NAMES = ["Anna", "Boston", "Miller"]
-SMALL = """
-languages = ["de", "en"]
-sentences = ["{year} und {year} / {year} and {year}", "{name}", "Um {clock} / At {clock}"]
-"""
+
+
+def lexicon_of(folder: Path, sentences: str, parts: str = "") -> Lexicon:
+    path = folder / "mine.toml"
+    lines = f'languages = ["de", "en"]\n[classes]\n[parts]\n{parts}\nsentence = [{sentences}]\n'
+    path.write_text(lines, encoding="utf-8")
+    return load_lexicon(str(path))
 
 
 def draw(seed: int = 1) -> Draw:
-    return Draw(NAMES, ["{name}weg", "{name} Road"], seed)
+    return Draw(NAMES, seed)
 
 
 def written(kind: str, times: int = 200) -> list[tuple[str, str]]:
@@ -42,7 +45,7 @@ def test_months_and_decimal_marks_equal_those_of_cldr(code: str) -> None:
 @pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"clock", "date"}))
 def test_facts_have_the_same_digits_and_letters_in_both_languages(kind: str) -> None:
     pairs = written(kind)
-    assert len(set(pairs)) > 20 or kind in ("track", "name", "place", "street")
+    assert len(set(pairs)) > 20 or kind in ("track", "name")
     for german, english in pairs:
         assert german.strip() == german != ""
         assert re.findall(r"\w", german) == re.findall(r"\w", english)
@@ -87,45 +90,75 @@ def test_percent_and_currency_signs_are_placed_as_each_language_does() -> None:
     assert {english[0] for _, english in sums} == {"€", "$", "£"}
 
 
-def test_several_facts_of_a_kind_have_the_same_order_on_both_sides() -> None:
-    pattern = "{year}, {name}, {year}", "{name}: {year} {year}"
-    source = draw()
-    for _ in range(50):
-        german, english = filled(pattern, (GERMAN, ENGLISH), source)
+def test_several_facts_of_a_kind_have_the_same_order_on_both_sides(tmp_path: Path) -> None:
+    lexicon = lexicon_of(tmp_path, '"{year}, {name}, {year} / {name}: {year} {year}"')
+    for german, english in generated(lexicon, draw(), 50):
         first, name, second = german.split(", ")
         assert english == f"{name}: {first} {second}"
 
 
-def test_the_included_patterns_use_every_kind_of_fact() -> None:
-    languages, patterns = load_patterns("de-en")
-    assert languages == ("de", "en")
-    assert set(re.findall(r"\{(\w+)\}", " ".join(map("".join, patterns)))) == KINDS.keys()
-    assert len(set(patterns)) == len(patterns)
+HOURS = [
+    "twelve", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+]  # fmt: skip
+STUNDEN = [
+    "zwölf", "eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf",
+]  # fmt: skip
+PAST = {
+    "Viertel nach ": ("quarter past ", 15),
+    "Viertel vor ": ("quarter to ", -15),
+    "halb ": ("half past ", -30),
+    "fünf vor halb ": ("twenty-five past ", -35),
+    "fünf nach halb ": ("twenty-five to ", -25),
+    "zwanzig vor ": ("twenty to ", -20),
+    "zehn nach ": ("ten past ", 10),
+}
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (SMALL.replace('"{name}"', '"{nam}"'), r"\{nam\} is not a kind of fact: '\{nam\}'; known: .*name"),
-        (SMALL.replace('"{name}"', '"{digit}"'), r"\{digit\} is not a kind of fact: '\{digit\}'"),
-        (SMALL.replace("At {clock}", "At {time}"), r"a pattern .*.*'Um \{clock\} / At \{time\}'"),
-        (SMALL.replace("{year} and {year}", "{year}"), r"a pattern .* same facts in both.*'\{year\} und"),
-        (SMALL.replace('"{name}"', '"a / b / c"'), "a pattern is FIRST / SECOND .*: 'a / b / c'"),
-        (SMALL.replace('"en"', '"xx"'), "languages: 'xx' is not among de, en"),
-        (SMALL.replace("sentences", "sentence"), "sentences: Field required"),
-        ('languages = ["de", "en"]\nsentences = []', "sentences: .*at least 1 item"),
-        ("languages = [", "Invalid value"),
-    ],
-)  # fmt: skip
-def test_invalid_patterns_are_errors_that_name_the_place(
-    tmp_path: Path, text: str, message: str
-) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(DataError, match=f"{re.escape(str(path))}: {message}"):
-        load_patterns(str(path))
-    with pytest.raises(DataError, match=r"xy: No such file.*de-en"):
-        load_patterns("xy")
+def test_clock_times_in_words_are_the_same_time_in_both_languages() -> None:
+    lexicon = load_lexicon("de-en")
+    source = draw()
+    drawn = {lexicon.draw("clock_words", (False, False), source) for _ in range(20_000)}
+    for german_start, (english_start, minutes) in PAST.items():
+        for hour in range(12):
+            # "to" counts back from the coming hour, "past" on from the last one
+            hour_in_english = (hour - (minutes < 0 and "past" in english_start)) % 12
+            assert (
+                f"{german_start}{STUNDEN[hour]}",
+                f"{english_start}{HOURS[hour_in_english]}",
+            ) in drawn
+    assert ("halb drei", "2:30") in drawn
+    assert ("halb eins", "12:30") in drawn
+    assert ("ein Uhr", "one o'clock") in drawn
+
+
+def test_ordinals_of_days_are_those_of_cldr() -> None:
+    lexicon = load_lexicon("de-en")
+    source = draw()
+    days = {lexicon.draw("day", (False, False), source) for _ in range(800)}
+    suffixes = {"one": "st", "two": "nd", "few": "rd", "other": "th"}
+    english = Locale.parse("en")
+    assert days == {
+        (f"{day}.", f"{day}{suffixes[english.ordinal_form(day)]}") for day in range(1, 32)
+    }
+
+
+def test_the_included_sentences_use_every_kind_of_fact_and_class() -> None:
+    lexicon = load_lexicon("de-en")
+    entries = [entry for entries in (lexicon.classes | lexicon.parts).values() for entry in entries]
+    used = {name for entry in entries for name in entry.placeholders}
+    assert used >= KINDS.keys()
+    assert lexicon.parts.keys() - used == {"sentence", "whole_name"}
+    sentences = [entry.sides for entry in lexicon.parts["sentence"]]
+    assert len(set(sentences)) > 200
+
+
+def test_whole_names_are_the_same_on_both_sides_except_towns_with_another_name() -> None:
+    lexicon = load_lexicon("de-en")
+    source = draw()
+    pairs = [lexicon.draw("whole_name", (False, False), source) for _ in range(500)]
+    assert sum(first == second for first, second in pairs) > 480
+    for first, second in pairs:
+        assert min(len(first.split()), len(second.split())) > 1
 
 
 def test_the_corpus_has_the_names_of_the_text_and_depends_on_the_seed_only(
@@ -133,20 +166,43 @@ def test_the_corpus_has_the_names_of_the_text_and_depends_on_the_seed_only(
 ) -> None:
     (tmp_path / "train.de").write_text("Anna wohnt in Boston.\n", encoding="utf-8")
     (tmp_path / "train.en").write_text("Anna lives in Boston.\n", encoding="utf-8")
-    patterns = tmp_path / "names.toml"
-    patterns.write_text('languages = ["de", "en"]\nsentences = ["Ja, {name} / Yes, {name}"]')
+    lexicon_of(tmp_path, '"Ja, {name} / Yes, {name}"')
     read = []
     for seed in ("1", "1", "2"):
-        command = [str(tmp_path), str(patterns), "--count", "60", "--seed", seed]
+        command = [str(tmp_path), str(tmp_path / "mine.toml"), "--count", "20", "--seed", seed]
         assert main([*command, "--out", str(tmp_path / "out")]) == 0
         paths = (tmp_path / "out" / f"train.facts.{code}" for code in ("de", "en"))
         read.append([path.read_text("utf-8").splitlines() for path in paths])
     german, english = read[0]
     assert english == [line.replace("Ja", "Yes") for line in german]
-    assert len(german) == 60
+    assert len(set(german)) == len(german) == 20
     assert {"Ja, Anna", "Ja, Boston"} < set(german)
     assert read[0] == read[1] != read[2]
-    assert "facts: 60 pairs" in capsys.readouterr().out
+    assert "facts: 20 pairs" in capsys.readouterr().out
     (tmp_path / "train.en").write_text("She lives there.\n", encoding="utf-8")
     assert main([*command, "--out", str(tmp_path / "out")]) == 1
     assert "no pair has the same name on both sides" in capsys.readouterr().err
+
+
+def test_sentences_of_test_sets_are_left_out_and_none_is_written_twice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "train.de").write_text("Anna wohnt in Boston.\n", encoding="utf-8")
+    (tmp_path / "train.en").write_text("Anna lives in Boston.\n", encoding="utf-8")
+    (tmp_path / "test.en").write_text("greetings from bonn\n", encoding="utf-8")
+    lexicon_of(
+        tmp_path, '"Grüße aus {town}! / Greetings from {town}!"', 'town = ["Bonn", "Wien / Vienna"]'
+    )
+    command = [str(tmp_path), str(tmp_path / "mine.toml"), "--without", str(tmp_path / "test.en")]
+    assert main([*command, "--count", "5", "--out", str(tmp_path)]) == 0
+    assert (tmp_path / "train.facts.de").read_text("utf-8") == "Grüße aus Wien!\n"
+    assert "facts: 1 pairs" in capsys.readouterr().out
+
+
+def test_a_lexicon_without_sentences_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('languages = ["de", "en"]\n[classes]\n', encoding="utf-8")
+    assert main([str(tmp_path), str(path), "--out", str(tmp_path)]) == 1
+    assert "mine.toml: has no class sentence" in capsys.readouterr().err

@@ -44,8 +44,17 @@ def test_case_and_punctuation_change_alike_on_both_sides() -> None:
     starts = {
         (one.removesuffix(PAIR[0]), two.removesuffix(PAIR[1])) for one, two in all_of(of.listed)
     }
-    assert {"- ", "1. ", "\t"} <= {one for one, _ in starts}
+    assert {"- ", "1. ", "\t", "&"} <= {one for one, _ in starts}
     assert all(one == two for one, two in starts)
+
+
+def test_headings_are_short_and_begin_with_a_capital() -> None:
+    of = forms()
+    assert of.heading(("übersicht der Kurse", "list of courses")) == (
+        "Übersicht der Kurse",
+        "List of courses",
+    )
+    assert of.heading(("das ist ein langer ganzer Satz", "a whole sentence")) is None
 
 
 @pytest.mark.parametrize("pair", [("Ja.", "Yes"), ("Ja", "Yes."), ("Ja.", "Yes!"), ("Ja", "Yes")])
@@ -80,7 +89,9 @@ def test_two_pairs_are_joined_by_the_same_separator_on_both_sides() -> None:
     for one, two in all_of(of.joined):
         between = one.removeprefix("Ja.").removesuffix(PAIR[0])
         assert re.fullmatch(r"\s|[ ;–|]+", between)
-        assert two == f"Yes.{between}{PAIR[1]}"
+        assert two in (f"Yes.{between}{PAIR[1]}", f"Yes.—{PAIR[1]}")
+        assert between == " – " or "—" not in two
+    assert ("Ja. – Wien mag Tom.", "Yes.—Tom likes Vienna.") in all_of(of.joined)
 
 
 def test_placeholders_replace_the_same_words_on_both_sides() -> None:

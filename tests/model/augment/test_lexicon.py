@@ -113,6 +113,18 @@ def test_a_pair_without_exactly_one_entry_on_each_side_is_left_out(
         (SMALL.replace('"Boston"', '" / b"'), "class city: an entry is FIRST / SECOND"),
         (SMALL.replace('"Otto", "Max"', '"^Otto"'), "class first: has no entry that may occur"),
         (SMALL.replace('"Otto", "Max"', ""), "class first: has no entry that may occur"),
+        (
+            SMALL.replace("{fist}", "{first}").replace('"Otto"', '"{tod}"'),
+            r"class first: \{tod\} is not .*time",
+        ),
+        (
+            SMALL.replace("Mr. {surname}", "Mr. X"),
+            "class man: an entry .* the same placeholders in both",
+        ),
+        (
+            SMALL.replace('"en"', '"xx"').replace('"Otto"', '"{time}"'),
+            "does not say how 'xx' writes facts",
+        ),
         ("languages = [", r"lexicon.toml: "),
     ],
 )

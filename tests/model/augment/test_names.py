@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from model.augment.names import Exchange, find_names, main
+from model.augment.invented import Names, find_names
+from model.augment.lexicon import load_lexicon
+from model.augment.names import Exchange, main
 
 PAIRS = [
     ("Tom kommt aus Boston.", "Tom comes from Boston."),
@@ -61,8 +63,8 @@ TOWNS = [
 
 
 def test_invented_names_are_not_only_combinations_of_two_names() -> None:
-    exchange = Exchange(TOWNS, seed=2)
-    names = [exchange.name() for _ in range(400)]
+    invention = Names(TOWNS, seed=2)
+    names = [invention.draw() for _ in range(400)]
     made_of_two = {
         first[:cut] + second[-end:]
         for first in TOWNS
@@ -75,8 +77,8 @@ def test_invented_names_are_not_only_combinations_of_two_names() -> None:
     for name in names:
         assert re.fullmatch(r"[A-Z][a-zöü]{2,}", name)
     assert max(map(len, invented)) <= 12
-    again = Exchange(TOWNS, seed=2)
-    assert [again.name() for _ in range(400)] == names
+    again = Names(TOWNS, seed=2)
+    assert [again.draw() for _ in range(400)] == names
 
 
 @pytest.mark.parametrize(
@@ -90,9 +92,9 @@ def test_invented_names_are_not_only_combinations_of_two_names() -> None:
     ],
 )
 def test_names_can_be_invented_from_any_list_of_names(names: list[str], expected: str) -> None:
-    exchange = Exchange(names, seed=1)
+    invention = Names(names, seed=1)
     for _ in range(200):
-        name = exchange.name()
+        name = invention.draw()
         assert re.fullmatch(expected, name)
         assert name.isalpha()
 
@@ -104,6 +106,49 @@ def test_numbers_keep_their_length_and_decimals_are_unchanged() -> None:
     assert found
     assert found[1] != "1889"
     assert new[1] == f"It was {found[1]}, and cost 3.50 marks."
+
+
+WHOLE = """
+languages = ["de", "en"]
+[classes]
+[parts]
+firm = ["Kern & Sohn GmbH", "Red Lamp Ltd."]
+whole_name = ["{firm}", "Am Tor {house}"]
+"""
+
+
+def test_names_of_several_words_replace_names_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "whole.toml"
+    path.write_text(WHOLE, encoding="utf-8")
+    exchange = Exchange(NAMES, 1, load_lexicon(str(path)))
+    whole = re.compile(r"Kern & Sohn GmbH|Red Lamp Ltd\.|Am Tor \d+[abc]?|\w+")
+    found = set()
+    for _ in range(200):
+        new = exchange(("In Bonn regnet es.", "It rains in Bonn now."))
+        assert new is not None
+        name = new[0].removeprefix("In ").removesuffix(" regnet es.")
+        assert whole.fullmatch(name)
+        assert new == (f"In {name} regnet es.", f"It rains in {name} now.")
+        found.add(name)
+    assert {"Kern & Sohn GmbH", "Red Lamp Ltd."} < found
+    for _ in range(50):  # a genitive needs a single word
+        new = exchange(PAIRS[1])
+        assert new is not None
+        assert re.match(r"\w+s Hund", new[0])
+
+
+def test_a_lexicon_for_names_must_have_their_class_and_languages(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for code in ("de", "en", "fr"):
+        (tmp_path / f"train.{code}").write_text("In Bonn ist Tom.\n", encoding="utf-8")
+    path = tmp_path / "whole.toml"
+    path.write_text(WHOLE.replace("whole_name", "name_of_firm"), encoding="utf-8")
+    rest = ["--lexicon", str(path), "--out", str(tmp_path / "out")]
+    assert main([str(tmp_path), "--languages", "de", "en", *rest]) == 1
+    assert "has no class whole_name" in capsys.readouterr().err
+    assert main([str(tmp_path), "--languages", "fr", "en", *rest]) == 1
+    assert "--lexicon: is for de en, not fr en" in capsys.readouterr().err
 
 
 def test_a_pair_without_shared_names_or_numbers_is_left_out() -> None:
