@@ -47,7 +47,7 @@ def load(folder: Path) -> Checkpoint:
         raise CheckpointError(
             f"{folder}: is an imported model, whose vocabulary training does not support"
         )
-    config = Config.from_mapping(mapping, str(path))
+    config = Config.from_stored(mapping, str(path))
     stored: dict[str, np.ndarray] = {}
     for name in (graphs["encoder"], graphs["decoder"]):
         for tensor in _initializers(onnx.load(folder / name).graph):

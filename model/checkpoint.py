@@ -113,7 +113,7 @@ def load(folder: Path) -> Checkpoint:
         reason = str(error).partition("\n")[0].partition(". ")[0]
         raise CheckpointError(f"{folder}: damaged checkpoint: {reason}") from error
     return Checkpoint(
-        Config.from_mapping(description, str(folder / "config.json")), vocabularies, weights, step
+        Config.from_stored(description, str(folder / "config.json")), vocabularies, weights, step
     )
 
 

@@ -18,6 +18,8 @@ from model.network_config import ModelConfig as ModelConfig
 
 PRESETS = Path(__file__).parent / "configs"
 SubwordSides = Literal["both", "source"]
+RETIRED = frozenset({"r_drop", "risk", "risk_batches"})
+"""Training options of earlier versions, which bundles and checkpoints name."""
 
 
 @dataclass(frozen=True)
@@ -127,9 +129,6 @@ class TrainingConfig:
     adam_betas: tuple[float, float] = (0.9, 0.98)
     adam_epsilon: float = 1e-9
     label_smoothing: float = 0.1
-    r_drop: float = 0.0
-    risk: float = 0.0
-    risk_batches: int = 1
     clip_norm: float = 1.0
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     compile: bool = False
@@ -146,9 +145,9 @@ class TrainingConfig:
         """Check all values."""
         intervals = ("log_every", "validate_every", "checkpoint_every")
         at_least(1, self, "training", "batch_tokens", "accumulate_batches", "max_steps", *intervals)
-        counts = ("warmup_steps", "keep_checkpoints", "bleu_sentences", "risk_batches")
+        counts = ("warmup_steps", "keep_checkpoints", "bleu_sentences")
         at_least(1, self, "training", *counts)
-        may_be_0 = ("seed", "cooldown_steps", "patience", "r_drop", "risk", "data_workers")
+        may_be_0 = ("seed", "cooldown_steps", "patience", "data_workers")
         at_least(
             0, self, "training", "max_minutes", "checkpoint_minutes", "attention_limit", *may_be_0
         )
@@ -207,6 +206,17 @@ class Config:
             raise ConfigError(
                 str(error) if str(error).startswith(origin) else f"{origin}: {error}"
             ) from None
+
+    @classmethod
+    def from_stored(cls, values: Mapping[str, Any], origin: str) -> Self:
+        """Build the configuration that an earlier run wrote, without options that no longer exist.
+
+        Raises:
+            ConfigError: see `from_mapping`.
+        """
+        training = values.get("training", {})
+        kept = {name: value for name, value in training.items() if name not in RETIRED}
+        return cls.from_mapping({**values, "training": kept}, origin)
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the nested mappings that `from_mapping` reads. They can be written as JSON."""

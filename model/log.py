@@ -19,22 +19,15 @@ class Window:
         self.smoothed: Tensor | float = 0.0
         self.nll: Tensor | float = 0.0
         self.tokens = 0
-        self.risk: Tensor | float = 0.0
-        self.lists = 0
         self.started = time.perf_counter()
 
     def add(self, smoothed: Tensor, nll: Tensor) -> None:
         """Add the loss sums of one batch."""
         self.smoothed, self.nll = self.smoothed + smoothed, self.nll + nll
 
-    def add_risk(self, risk: Tensor, lists: int) -> None:
-        """Add the summed risk of a number of candidate lists."""
-        self.risk, self.lists = self.risk + risk, self.lists + lists
-
     def sums(self) -> list[float]:
-        """Return this process's smoothed loss, NLL, target tokens, risk and number of lists."""
-        sums = (self.smoothed, self.nll, self.tokens, self.risk, self.lists)
-        return [float(value) for value in sums]
+        """Return this process's smoothed loss, NLL and target tokens."""
+        return [float(value) for value in (self.smoothed, self.nll, self.tokens)]
 
     @property
     def seconds(self) -> float:

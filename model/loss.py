@@ -37,21 +37,6 @@ def label_smoothed_loss(logits: Tensor, targets: Tensor, pad_id: int, smoothing:
     return LossSums(smoothed, nll, torch.count_nonzero(real))
 
 
-def divergence(logits: Tensor, other_logits: Tensor, targets: Tensor, pad_id: int) -> Tensor:
-    """Compute the symmetric divergence of two predictions, (KL(p || q) + KL(q || p)) / 2, as a sum.
-
-    R-Drop (Liang et al., 2021, equation 3) adds this to the loss of two passes with different dropout.
-
-    Args:
-        logits: [N, V] of the first pass.
-        other_logits: [N, V] of the second pass.
-        targets: [N] token ids; those equal to `pad_id` do not count.
-        pad_id: the id of padding.
-    """
-    total: Tensor = _Divergence.apply(logits, other_logits, targets != pad_id)  # type: ignore[no-untyped-call]
-    return total
-
-
 def slices(rows: Tensor) -> Iterator[slice]:
     """Return slices of rows to process one after another; on a GPU, a single slice with all rows."""
     step = max(len(rows), 1) if rows.is_cuda else ROWS_AT_ONCE
@@ -96,34 +81,3 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
     def backward(ctx: Any, *output_gradients: Tensor) -> tuple[Tensor | None, None, None, None]:
         gradient, ctx.gradient = ctx.gradient, None
         return gradient.mul_(output_gradients[0].to(gradient.dtype)), None, None, None
-
-
-class _Divergence(torch.autograd.Function):
-    """Computes the mean of the two divergences and its gradients, also in slices.
-
-    For 2,044 targets and 8,000 tokens, this takes 0.43 s instead of 1.83 s on one core of a busy machine.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, logits: Tensor, other_logits: Tensor, real: Tensor) -> Tensor:
-        gradients = torch.empty_like(logits), torch.empty_like(other_logits)
-        total = torch.zeros((), device=logits.device)
-        for rows in slices(logits):
-            log_p, log_q = (side[rows].float().log_softmax(-1) for side in (logits, other_logits))
-            p, q = log_p.exp(), log_q.exp()
-            gap, weight = log_p.sub_(log_q), real[rows, None].float() / 2
-            pq = (p * gap).sum(-1, keepdim=True)  # KL(p || q)
-            qp = -(q * gap).sum(-1, keepdim=True)
-            total = total + ((pq + qp) * weight).sum()
-            # d KL(p || q) / d logit = p (gap - pq); d KL(q || p) / d logit = p - q; half of both
-            difference = p - q
-            gradients[0][rows] = p.mul_(gap - pq).add_(difference).mul_(weight)
-            gradients[1][rows] = q.mul_(gap.neg_().sub_(qp)).sub_(difference).mul_(weight)
-        ctx.gradients = gradients
-        return total
-
-    @staticmethod
-    def backward(ctx: Any, *output_gradients: Tensor) -> tuple[Tensor, Tensor, None]:
-        (first, second), ctx.gradients = ctx.gradients, None
-        scale = output_gradients[0].to(first.dtype)
-        return first.mul_(scale), second.mul_(scale), None

@@ -21,7 +21,6 @@ from tqdm.contrib.logging import logging_redirect_tqdm
 from model import bundle
 from model.checkpoint import Checkpoint, CheckpointError
 from model.config import Config, ConfigError, load_config
-from model.data.candidates import Candidates
 from model.data.corpus import Corpus, encode_pairs
 from model.data.text import (
     DataError,
@@ -165,12 +164,11 @@ def train(
     valid = encode_pairs(valid_text, config.data, vocabularies)
     if not valid:
         raise DataError(f"{data}: no pair of valid.* is within {config.data.max_tokens} tokens")
-    candidates = Candidates.open(data, config, vocabularies) if config.training.risk else None
     if prepare_only:
         return
     log = RunLog(run, tensorboard and processes.is_first)
     trainer = Trainer(
-        config, vocabularies, corpus, valid, valid_text, run, log, init, processes, candidates, clock
+        config, vocabularies, corpus, valid, valid_text, run, log, init, processes, clock
     )  # fmt: skip
     parameters = sum(parameter.numel() for parameter in trainer.network.parameters())
     logger.info(

@@ -17,14 +17,13 @@ from tqdm import tqdm
 from model import checkpoint as checkpoints
 from model.checkpoint import Checkpoint
 from model.config import Config
-from model.data.batches import Batch, Batcher, CandidateBatch, Update
-from model.data.candidates import Candidates
+from model.data.batches import Batch, Batcher, Update
 from model.data.corpus import Corpus, Pair
 from model.data.updates import Reader
 from model.distributed import Processes
 from model.evaluate import attention_widths, greedy_bleu, validation_loss
 from model.log import RunLog, Window
-from model.objective import risk, token_losses
+from model.loss import label_smoothed_loss
 from model.optim import build_optimizer, cooldown, learning_rate
 from model.precision import choose_precision
 from model.stopwatch import Clock, Stopwatch
@@ -52,13 +51,12 @@ class Trainer:
         log: RunLog,
         init: Checkpoint | None = None,
         processes: Processes | None = None,
-        candidates: Candidates | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
         """Build the network, with weights from the run's last checkpoint or, if it has none, from `init`.
 
         Weights that `init` lacks are random. `valid` and `valid_text` are the same held-out text, as pairs of
-        all directions and as lines by language. `candidates` are needed for `training.risk`.
+        all directions and as lines by language.
         """
         self.config, self.vocabularies, self.run, self.log = config, vocabularies, run, log
         self.valid, self.valid_text = valid, valid_text
@@ -75,7 +73,7 @@ class Trainer:
         batcher = Batcher(
             corpus, training.batch_tokens, training.seed, data.subword_alpha, data.subword_sides
         )
-        self.reader = Reader(batcher, candidates, training, self.processes)
+        self.reader = Reader(batcher, training, self.processes)
         self.step, self.epoch, self.next_batch = 0, 0, 0
         self.best_bleu, self.best_step, self.validations_since = -math.inf, 0, 0
         self.stop_requested = False
@@ -148,7 +146,7 @@ class Trainer:
             CheckpointError: a checkpoint could not be written.
         """
         training = self.config.training
-        updates = self.reader.updates(self.step, self.epoch, self.next_batch)
+        updates = self.reader.updates(self.epoch, self.next_batch)
         progress = tqdm(
             total=training.max_steps,
             initial=self.step,
@@ -189,16 +187,15 @@ class Trainer:
     def _update(self, update: Update, window: Window) -> bool:
         """Update the weights once; return False instead if training must stop.
 
-        The gradient is a mean over all tokens and candidate lists of the update. Dropout depends only on the
+        The gradient is a mean over all tokens of the update. Dropout depends only on the
         seed, the step and the process, so checkpoints need no state of a random generator.
         """
         own_tokens = sum(batch.num_tokens for batch in update.batches)
-        lists = sum(len(batch.gains) for batch in update.candidates)
         # only the first process's clock counts
         share_left = self.stopwatch.share_left if self.processes.is_first else 0.0
         is_overdue = self.processes.is_first and self._is_overdue()
-        sums = self.processes.sums([own_tokens, lists, self.stop_requested, is_overdue, share_left])
-        num_tokens, num_lists, stop, overdue, self.time_left = sums
+        sums = self.processes.sums([own_tokens, self.stop_requested, is_overdue, share_left])
+        num_tokens, stop, overdue, self.time_left = sums
         self.is_overdue = bool(overdue)
         if stop or not self.time_left:
             return False
@@ -206,9 +203,9 @@ class Trainer:
         entropy = (self.config.training.seed, self.step, self.processes.rank)
         torch.manual_seed(int(np.random.SeedSequence(entropy).generate_state(1)[0]))
         try:
-            for number, batch in enumerate(update.passes, start=1):
-                with self._sharing_gradients(when=number == len(update.passes)):
-                    self._backward(batch, num_tokens, num_lists, window)
+            for number, batch in enumerate(update.batches, start=1):
+                with self._sharing_gradients(when=number == len(update.batches)):
+                    self._backward(batch.to(self.device), num_tokens, window)
         except torch.OutOfMemoryError as error:
             raise self._out_of_memory(update, error) from error
         window.tokens += own_tokens
@@ -218,20 +215,14 @@ class Trainer:
         self.optimizer.zero_grad()
         return True
 
-    def _backward(
-        self, batch: Batch | CandidateBatch, num_tokens: float, num_lists: float, window: Window
-    ) -> None:
+    def _backward(self, batch: Batch, num_tokens: float, window: Window) -> None:
         """Add a batch's share of the gradient, which DistributedDataParallel averages over the processes."""
-        training, world = self.config.training, self.processes.world
+        smoothing, targets = self.config.training.label_smoothing, batch.target_out.flatten()
         with self._autocast():
-            if isinstance(batch, CandidateBatch):
-                expected = risk(self.parallel, batch.to(self.device))
-                loss = expected * (training.risk * world / num_lists)
-                window.add_risk(expected.detach(), len(batch.gains))
-            else:
-                sums = token_losses(self.parallel, batch.to(self.device), training)
-                loss = sums.smoothed * (world / num_tokens)
-                window.add(sums.smoothed.detach(), sums.nll)
+            logits = self.parallel(batch.source, batch.target_in).flatten(0, 1)
+            sums = label_smoothed_loss(logits, targets, PAD_ID, smoothing)
+            loss = sums.smoothed * (self.processes.world / num_tokens)
+        window.add(sums.smoothed.detach(), sums.nll)
         loss.backward()  # type: ignore[no-untyped-call]
 
     def _sharing_gradients(self, *, when: bool) -> AbstractContextManager[None]:
@@ -243,7 +234,7 @@ class Trainer:
         """Save the weights, which are those of the last complete step, and return the error to raise."""
         self.optimizer.zero_grad()
         self.save()
-        shapes = ", ".join(str(tuple(batch.source.shape)) for batch in update.passes)
+        shapes = ", ".join(str(tuple(batch.source.shape)) for batch in update.batches)
         training = self.config.training
         return TrainingError(
             f"step {self.step + 1}: out of memory ({error}) at sources of {shapes}; "
@@ -268,7 +259,7 @@ class Trainer:
         """Show the mean losses and log them if `log`. Fails before a save if the loss is not finite."""
         if not window.tokens:
             return
-        smoothed, nll, tokens, expected, lists = self.processes.sums(window.sums())
+        smoothed, nll, tokens = self.processes.sums(window.sums())
         smoothed, nll, speed = smoothed / tokens, nll / tokens, tokens / window.seconds
         if not math.isfinite(smoothed):
             saved = checkpoints.list_checkpoints(self.run)
@@ -278,9 +269,6 @@ class Trainer:
                 "training.learning_rate_factor or a longer training.warmup_steps"
             )
         status = f"loss {smoothed:.3f}, ppl {math.exp(nll):.1f}, {speed:,.0f} tokens/s"
-        of_lists = {"risk": expected / lists} if lists else {}
-        if of_lists:
-            status += f", risk {of_lists['risk']:.3f}"
         if self.best_step:
             status += f", best BLEU {self.best_bleu:.1f}"
         if limit := self.config.training.max_minutes:
@@ -295,7 +283,6 @@ class Trainer:
                 nll=nll,
                 learning_rate=self._learning_rate(),
                 tokens_per_second=speed,
-                **of_lists,
             )
 
     def _validate(self, progress: "tqdm[Any]") -> None:

@@ -1,7 +1,6 @@
 """A toy language pair that a few thousand weights learn in seconds, as text for tests."""
 
 import itertools
-import json
 import random
 from pathlib import Path
 
@@ -45,16 +44,3 @@ def write_corpus(folder: Path, train: int, valid: int, seed: int = 0) -> None:
         for side, code in enumerate(("de", "en")):
             lines = "".join(f"{pair[side]}\n" for pair in chosen)
             (folder / f"{split}.{code}").write_text(lines, encoding="utf-8")
-
-
-def write_candidates(folder: Path) -> None:
-    """Write `candidates.toy.de-en.jsonl`: each line of `train.de` with its translation and four others."""
-    german, english = (
-        (folder / f"train.{code}").read_text(encoding="utf-8").splitlines() for code in ("de", "en")
-    )
-    with (folder / "candidates.toy.de-en.jsonl").open("w", encoding="utf-8") as file:
-        for at, source in enumerate(german):
-            others = [english[(at + step) % len(english)] for step in (1, 2, 3, 4)]
-            candidates = [*others[:2], english[at], *others[2:]]
-            one = {"source": source, "candidates": candidates, "gains": [0.1, 0.3, 0.9, 0.2, 0.1]}
-            file.write(json.dumps(one, ensure_ascii=False) + "\n")

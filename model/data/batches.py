@@ -43,27 +43,6 @@ class Batch(NamedTuple):
         return float((ids == PAD_ID).float().mean())
 
 
-class CandidateBatch(NamedTuple):
-    """Padded ids, int64, of L sources with K candidate translations each."""
-
-    source: Tensor
-    """[L, S]"""
-    target_in: Tensor
-    """[L * K, T], from BOS on; the candidates of a source are in consecutive rows."""
-    target_out: Tensor
-    """[L * K, T], up to EOS."""
-    gains: Tensor
-    """[L, K], float32: the quality of each candidate, from 0 to 1."""
-
-    def to(self, device: torch.device) -> "CandidateBatch":
-        """Copy the batch to `device`."""
-        return CandidateBatch(*(tensor.to(device, non_blocking=True) for tensor in self))
-
-    def pin_memory(self) -> "CandidateBatch":
-        """Copy the batch to pinned memory, for fast copies to a GPU."""
-        return CandidateBatch(*(tensor.pin_memory() for tensor in self))
-
-
 class Plan(NamedTuple):
     """The batches that one process reads for one update of the weights, and the position after them."""
 
@@ -72,8 +51,6 @@ class Plan(NamedTuple):
     epoch: int
     next_batch: int
     """The number of the next batch in the epoch."""
-    candidates: Sequence[int] = ()
-    """The numbers of the candidate batches."""
 
 
 class Update(NamedTuple):
@@ -82,21 +59,10 @@ class Update(NamedTuple):
     batches: list[Batch]
     epoch: int
     next_batch: int
-    candidates: Sequence[CandidateBatch] = ()
-    """The candidate batches for `training.risk`."""
-
-    @property
-    def passes(self) -> list[Batch | CandidateBatch]:
-        """All batches, each of which needs one forward and backward pass."""
-        return [*self.batches, *self.candidates]
 
     def pin_memory(self) -> "Update":
         """Copy the batches to pinned memory, for fast copies to a GPU."""
-        batches = [batch.pin_memory() for batch in self.batches]
-        return self._replace(
-            batches=batches,
-            candidates=[candidate_batch.pin_memory() for candidate_batch in self.candidates],
-        )
+        return self._replace(batches=[batch.pin_memory() for batch in self.batches])
 
 
 class Batcher:
@@ -149,7 +115,7 @@ class Batcher:
             yield Plan(own_batches, epoch, batch)
 
     def update(self, plan: Plan) -> Update:
-        """Build the batches of a plan, without candidates."""
+        """Build the batches of a plan."""
         return Update(
             [self.batch(*batch_and_seed) for batch_and_seed in plan.batches],
             plan.epoch,

@@ -11,7 +11,6 @@ from torch.utils.data import DataLoader, Dataset
 
 from model.config import TrainingConfig
 from model.data.batches import Batcher, Plan, Update
-from model.data.candidates import Candidates
 from model.distributed import Processes
 
 UPDATES_AHEAD = 4
@@ -20,38 +19,18 @@ UPDATES_AHEAD = 4
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads one training process's share of the text and, if given, of the candidates."""
+    """Reads one training process's share of the text."""
 
     batcher: Batcher
-    candidates: Candidates | None
     training: TrainingConfig
     processes: Processes
 
-    def updates(self, step: int, epoch: int, batch: int) -> Generator[Update]:
-        """Yield the updates after `step`, starting with batch number `batch` of the epoch."""
+    def updates(self, epoch: int, batch: int) -> Generator[Update]:
+        """Yield the updates from batch number `batch` of the epoch on."""
         rank, world = self.processes.rank, self.processes.world
         plans = self.batcher.plans(epoch, batch, self.training.accumulate_batches, rank, world)
-        if self.candidates:
-            plans = with_lists(plans, step, self.training.risk_batches, rank, world)
         pin = self.processes.device.type == "cuda"
-        return made_ahead(plans, self._made, self.training.data_workers, pin)
-
-    def _made(self, plan: Plan) -> Update:
-        update = self.batcher.update(plan)
-        if not self.candidates:
-            return update
-        return update._replace(
-            candidates=[self.candidates.batch(batch_number) for batch_number in plan.candidates]
-        )
-
-
-def with_lists(
-    plans: Iterator[Plan], step: int, count: int, rank: int, world: int
-) -> Iterator[Plan]:
-    """Add `count` candidate batches per process to the plans of the updates after `step`."""
-    for number, plan in enumerate(plans, start=step):
-        start, end = number * count * world, (number + 1) * count * world
-        yield plan._replace(candidates=range(start + rank, end, world))
+        return made_ahead(plans, self.batcher.update, self.training.data_workers, pin)
 
 
 def made_ahead(

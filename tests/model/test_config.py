@@ -96,7 +96,7 @@ def test_overrides_replace_the_values_of_the_preset() -> None:
         ("data.corpora=web", "corpora must be a table, not 'web'"),
         ("training.max_minutes=-1", "training.max_minutes = -1.0 must be at least 0"),
         ("training.patience=-1", "training.patience = -1 must be at least 0"),
-        ("training.r_drop=-1", "training.r_drop = -1.0 must be at least 0"),
+        ("training.r_drop=5.0", "unknown key 'r_drop'"),
         ("training.bleu_sentences=0", "training.bleu_sentences = 0 must be at least 1"),
         ("training.clip_norm=0", "training.clip_norm = 0.0 must be above 0"),
         (

@@ -2,7 +2,6 @@
 
 import copy
 from dataclasses import replace
-from functools import partial
 from typing import Literal
 
 import pytest
@@ -11,7 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from model.config import TrainingConfig
-from model.loss import divergence, label_smoothed_loss
+from model.loss import label_smoothed_loss
 from model.muon import Muon
 from model.optim import build_optimizer, cooldown, learning_rate
 from model.transformer import Transformer
@@ -43,32 +42,6 @@ def test_the_loss_and_its_gradient_equal_those_of_torch(smoothing: float, rows: 
 def test_padding_has_no_loss() -> None:
     sums = label_smoothed_loss(torch.randn(4, 9), torch.zeros(4, dtype=torch.long), 0, 0.1)
     assert (float(sums.smoothed), int(sums.tokens)) == (0.0, 0)
-
-
-@pytest.mark.parametrize("rows", [1, 128, 300])
-def test_the_divergence_and_its_gradients_are_the_mean_of_torchs_in_both_directions(
-    rows: int,
-) -> None:
-    torch.manual_seed(rows)
-    first, second = torch.randn(2, rows, 37).mul(3).unbind()
-    targets = torch.randint(1, 37, (rows,))
-    targets[1::3] = 0  # padding
-    ours = [side.clone().requires_grad_() for side in (first, second)]
-    apart = divergence(ours[0], ours[1], targets, pad_id=0)
-    (apart / 7).backward()  # type: ignore[no-untyped-call]
-    torchs = [side.clone().requires_grad_() for side in (first, second)]
-    p, q = (side[targets != 0].log_softmax(-1) for side in torchs)
-    kl_div = partial(F.kl_div, reduction="sum", log_target=True)
-    expected_apart = (kl_div(p, q) + kl_div(q, p)) / 2
-    (expected_apart / 7).backward()  # type: ignore[no-untyped-call]
-    torch.testing.assert_close(apart, expected_apart)
-    for mine, expected in zip(ours, torchs, strict=True):
-        torch.testing.assert_close(mine.grad, expected.grad)
-
-
-def test_the_divergence_from_itself_is_zero() -> None:
-    logits = torch.randn(6, 11)
-    assert float(divergence(logits, logits, torch.ones(6, dtype=torch.long), pad_id=0)) == 0.0
 
 
 def test_the_learning_rate_follows_equation_3() -> None:

@@ -15,12 +15,10 @@ import pytest
 
 from model.config import Config
 from model.data.batches import Batcher, Plan, Update
-from model.data.candidates import Candidates
 from model.data.corpus import Corpus
 from model.data.updates import Reader, made_ahead, prefetch
 from model.distributed import Processes
 from model.tokenizer import Tokenizer, Vocabularies
-from tests import toy
 from tests.conftest import TINY_BUNDLE
 
 pytestmark = pytest.mark.filterwarnings(
@@ -44,9 +42,9 @@ def batcher(
 
 
 def are_equal(one: Update, other: Update) -> bool:
-    passes = zip(one.passes, other.passes, strict=True)
+    batches = zip(one.batches, other.batches, strict=True)
     return one[1:3] == other[1:3] and all(
-        a.equal(b) for mine, theirs in passes for a, b in zip(mine, theirs, strict=True)
+        a.equal(b) for mine, theirs in batches for a, b in zip(mine, theirs, strict=True)
     )
 
 
@@ -63,23 +61,16 @@ def test_workers_make_the_planned_updates_in_order(batcher: Batcher, workers: in
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize(
-    ("rank", "numbers"), [(0, [(12, 14), (16, 18)]), (1, [(13, 15), (17, 19)])]
-)
-def test_each_process_reads_its_share_of_candidates_from_the_given_step(
-    batcher: Batcher, corpus_folder: Path, config: Config, vocabularies: Vocabularies,
-    workers: int, rank: int, numbers: list[tuple[int, ...]],
-) -> None:  # fmt: skip
-    toy.write_candidates(corpus_folder)
-    training = replace(config.training, risk=1.0, risk_batches=2, data_workers=workers)
-    candidates = Candidates.open(corpus_folder, replace(config, training=training), vocabularies)
-    reader = Reader(batcher, candidates, training, Processes(rank, 2))
-    with closing(reader.updates(step=3, epoch=0, batch=4)) as updates:
+@pytest.mark.parametrize("rank", [0, 1])
+def test_each_process_reads_its_share_from_the_given_batch_on(
+    batcher: Batcher, config: Config, workers: int, rank: int
+) -> None:
+    training = replace(config.training, data_workers=workers)
+    reader = Reader(batcher, training, Processes(rank, 2))
+    with closing(reader.updates(epoch=0, batch=4)) as updates:
         made = list(islice(updates, 2))
-    plans = batcher.plans(0, 4, 1, rank, 2)
-    for got, plan, expected in zip(made, plans, numbers, strict=False):
-        lists = [candidates.batch(number) for number in expected]
-        assert are_equal(got, batcher.update(plan)._replace(candidates=lists))
+    for got, plan in zip(made, batcher.plans(0, 4, 1, rank, 2), strict=False):
+        assert are_equal(got, batcher.update(plan))
 
 
 def test_workers_ignore_signals_that_ask_the_run_to_stop(batcher: Batcher) -> None:
