@@ -25,6 +25,8 @@ Detect = Callable[[str], tuple[str, float]]
 """A function that returns the language of a text and its probability."""
 CERTAIN = 0.95
 """Minimum probability at which a detected language counts."""
+LOST = "\ufffd"
+"""What programs write for characters that they could not read."""
 LONG_ENOUGH = 40
 """Minimum length in characters for language detection, which is often wrong for shorter text."""
 
@@ -45,6 +47,8 @@ class Rules:
         """Return why a pair is dropped, or None if it is kept. Remembers kept pairs to find duplicates."""
         if not all(pair):
             return "empty"
+        if any(LOST in side for side in pair):
+            return "lost characters"
         if max(len(side.split()) for side in pair) > self.max_words:
             return "too long"
         short, long = sorted(map(len, pair))

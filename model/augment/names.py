@@ -79,8 +79,8 @@ class Exchange:
         new: dict[str, TextPair] = {}
         for name in sorted({word.removesuffix("s") for word in words[0] | words[1]} | words[0]):
             if name in self._known and all({name, f"{name}s"} & side for side in words):
-                has_genitive = f"{name}s" in words[0] | words[1]
-                new[name] = self._replacement(may_be_whole=not has_genitive)
+                is_part = f"{name}s" in words[0] | words[1] or _is_in_compound(name, pair)
+                new[name] = self._replacement(may_be_whole=not is_part)
                 new[f"{name}s"] = f"{new[name][0]}s", f"{new[name][1]}s"
         numbers = [set(NUMBER.findall(side)) for side in pair]
         for number in sorted(numbers[0] & numbers[1]):
@@ -107,6 +107,11 @@ class Exchange:
         """Draw the same number of digits; the first is not 0 unless it was."""
         first_digit = self._random.randrange(number[0] != "0", 10)
         return str(first_digit) + "".join(str(self._random.randrange(10)) for _ in number[1:])
+
+
+def _is_in_compound(name: str, pair: TextPair) -> bool:
+    """Check whether a name is joined to another word by a hyphen."""
+    return any(f"{name}-" in side or f"-{name}" in side for side in pair)
 
 
 def _exchange_all(

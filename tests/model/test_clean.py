@@ -18,6 +18,8 @@ GOOD = (
     [
         (GOOD, None),
         (("", "something"), "empty"),
+        (("Herr H\ufffdnsch ist hier.", "Mr Hänsch is here."), "lost characters"),
+        (("Herr Hänsch ist hier.", "Mr H\ufffdnsch is here."), "lost characters"),
         (("ja " * 201, "yes " * 150), "too long"),
         (("ja", "this is much longer than what it is to translate"), "ratio"),
         (("ja", "yes, of course"), None),

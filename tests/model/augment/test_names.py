@@ -131,10 +131,13 @@ def test_names_of_several_words_replace_names_as_a_whole(tmp_path: Path) -> None
         assert new == (f"In {name} regnet es.", f"It rains in {name} now.")
         found.add(name)
     assert {"Kern & Sohn GmbH", "Red Lamp Ltd."} < found
-    for _ in range(50):  # a genitive needs a single word
+    for _ in range(50):  # a genitive or a compound needs a single word
         new = exchange(PAIRS[1])
         assert new is not None
         assert re.match(r"\w+s Hund", new[0])
+        new = exchange(("Der Bonn-Besuch war kurz.", "The visit to Bonn was short."))
+        assert new is not None
+        assert re.match(r"Der \w+-Besuch", new[0])
 
 
 def test_a_lexicon_for_names_must_have_their_class_and_languages(
