@@ -33,7 +33,12 @@ for name in tatoeba tatoeba-more tatoeba-pivot bcontrast cocoa-mt mt-geneval woz
         cat "$data/train.$name.$code" >> "$work/general/train.$code"
     done
 done
-run model.augment.forms "$work/general" --languages de en --out "$data"
+run model.augment.forms "$work/general" --languages de en --out "$work/generated"
+for kind in forms rough-de rough-en copied-de copied-en; do  # a third is enough, and can be packed
+    for code in de en; do
+        sed -n '1~3p' "$work/generated/train.$kind.$code" > "$data/train.$kind.$code"
+    done
+done
 run model.augment.names "$work/general" --languages de en --lexicon de-en --out "$data"
 run model.augment.lexicon "$work/general" de-en --out "$data"
 run model.augment.facts "$work/general" de-en --count 120000 ${1+--without "$@"} --out "$data"
