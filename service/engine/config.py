@@ -1,9 +1,18 @@
 """The limits of one engine. Imports nothing from the project."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 MAX_WORKERS = 1024
 """Limit for the batches that run in parallel."""
+SHARE_FOR_CACHES, CACHE_COPIES = 0.5, 4
+"""The share of a device's memory that a batch's caches may take; a run holds about so many copies of them."""
+ENTRIES_A_SENTENCE = 1024
+"""Cache entries that a sentence with 4 beams and a limit of 256 tokens may take."""
+LEAST_SEQS, MOST_SEQS = 16, 256
+"""Limits for the sentences in a batch on a device."""
+FUSED_KEYS = 4
+"""`keys_multiple` on CUDA."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +52,18 @@ class EngineConfig:
                 raise ValueError(f"{name} = {value} must be at least 1")
         if not self.stall_seconds > 0:
             raise ValueError(f"stall_seconds = {self.stall_seconds} must be more than 0")
+
+    def for_device(self, memory: int, entry: int) -> Self:
+        """Return the same limits, but those of a batch by a device's memory.
+
+        Args:
+            memory: that a model may take, in bytes.
+            entry: memory of a cache entry in all layers, in bytes.
+        """
+        entries = int(memory * SHARE_FOR_CACHES / (CACHE_COPIES * entry))
+        return replace(
+            self,
+            max_num_seqs=min(MOST_SEQS, max(LEAST_SEQS, entries // ENTRIES_A_SENTENCE)),
+            max_num_batched_tokens=max(ENTRIES_A_SENTENCE, entries),
+            keys_multiple=FUSED_KEYS,
+        )

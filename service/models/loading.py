@@ -38,12 +38,6 @@ logger = logging.getLogger(__name__)
 
 FIRST_RUN_SECONDS = 60.0
 """Time limit for a graph's first run, as a graph may loop forever."""
-SHARE_FOR_CACHES, CACHE_COPIES = 0.5, 4
-"""The share of a device's memory that a batch's caches may take; a run holds about so many copies of them."""
-ENTRIES_A_SENTENCE = 1024
-"""Cache entries that a sentence with 4 beams and a limit of 256 tokens may take."""
-FUSED_KEYS = 4
-"""`EngineConfig.keys_multiple` on CUDA."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,26 +166,6 @@ def _uses_cuda(options: ModelOptions, bundle: Bundle) -> bool:
     return True
 
 
-def sized(config: EngineConfig, options: ModelOptions, memory: int, entry: int) -> EngineConfig:
-    """Return the limits of a batch on a device.
-
-    Args:
-        config: the other limits.
-        options: limits that the operator has set.
-        memory: of the device, in bytes.
-        entry: memory of a cache entry in all layers, in bytes.
-    """
-    usable = min(memory, options.gpu_memory_limit or memory)
-    entries = int(usable * SHARE_FOR_CACHES / (CACHE_COPIES * entry))
-    fitting = min(256, max(16, entries // ENTRIES_A_SENTENCE))
-    return replace(
-        config,
-        max_num_seqs=options.max_num_seqs or fitting,
-        max_num_batched_tokens=options.max_num_batched_tokens or max(ENTRIES_A_SENTENCE, entries),
-        keys_multiple=FUSED_KEYS,
-    )
-
-
 def start_model(
     bundle: Bundle,
     options: ModelOptions | None = None,
@@ -225,13 +199,13 @@ def start_model(
     config = replace(options.engine, num_workers=_num_workers(options, device))
     if device == "cuda":
         memory = cuda_device().memory_bytes
-        config = sized(config, options, memory, runners[0].bytes_per_entry)
-    else:
-        config = replace(
-            config,
-            max_num_seqs=options.max_num_seqs or config.max_num_seqs,
-            max_num_batched_tokens=options.max_num_batched_tokens or config.max_num_batched_tokens,
-        )
+        usable = min(memory, options.gpu_memory_limit or memory)
+        config = config.for_device(usable, runners[0].bytes_per_entry)
+    config = replace(
+        config,
+        max_num_seqs=options.max_num_seqs or config.max_num_seqs,
+        max_num_batched_tokens=options.max_num_batched_tokens or config.max_num_batched_tokens,
+    )
     engine = Engine(
         runners,
         special,

@@ -39,7 +39,6 @@ from service.engine.config import EngineConfig
 from service.engine.engine import Engine
 from service.engine.runner import OnnxModelRunner
 from service.engine.types import DecodingOptions, Device, Hypothesis, SpecialIds
-from service.models.loading import ModelOptions, sized
 from tests.bench.ending import ending_network, random_sources
 
 MAX_LENGTH = 64
@@ -95,11 +94,8 @@ def running(runner: OnnxModelRunner, device: Device, max_num_seqs: int = 0) -> I
     """Run an engine with the sizes that the service would choose."""
     config = EngineConfig(max_waiting=1_000_000, max_waiting_tokens=1_000_000_000)
     if device == "cuda":
-        memory = runners.cuda_device().memory_bytes
-        options = ModelOptions(max_num_seqs=max_num_seqs)
-        config = sized(config, options, memory, runner.bytes_per_entry)
-    else:
-        config = replace(config, max_num_seqs=max_num_seqs or config.max_num_seqs)
+        config = config.for_device(runners.cuda_device().memory_bytes, runner.bytes_per_entry)
+    config = replace(config, max_num_seqs=max_num_seqs or config.max_num_seqs)
     engine = Engine([runner], SPECIAL, config)
     engine.start()
     try:
