@@ -71,7 +71,7 @@ class HostSources:
         self._lengths: dict[int, int] = {}  # by row
 
     def admit(self, sources: Sequence[Sequence[int]]) -> list[int | None]:
-        """See Sources. Those of similar length are encoded together."""
+        """See Sources. Sources of similar length are encoded together."""
         rows: dict[int, int] = {}  # by index in `sources`
         for indices in _similar([len(source) for source in sources]):
             encoded = self._encode(*pad([sources[index] for index in indices], self._pad_id))

@@ -64,7 +64,7 @@ class Subject:
     sources: list[list[int]]
     device: Device
     seconds: float
-    """Of each measurement of speed."""
+    """How long each measurement of speed takes."""
 
     def graphs(self, precision: Precision) -> tuple[Path, Path]:
         """Return the files of encoder and decoder."""

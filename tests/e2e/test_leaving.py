@@ -24,7 +24,7 @@ TEXTS = [
     " ".join(german for german, _ in toy.sentences()[first : first + 60])
     for first in range(0, 540, 60)
 ]
-"""Of 60 sentences each, which all differ, as equal ones of a request are searched once."""
+"""Texts of 60 sentences, which all differ, as equal ones of a request are searched once."""
 SHORT = " ".join(german for german, _ in toy.sentences()[:40])
 STREAM = "accept: text/event-stream"
 DONE = r'attendant_sentences_total\{direction="de-en",outcome="ok"\}'

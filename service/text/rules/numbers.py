@@ -90,11 +90,8 @@ class Numbers(ConvertingRule):
                 if ordinal[0] not in source:
                     yield begin, end, right
             elif ending != right and translation.is_protected(begin - 1):
-                yield (
-                    begin + len(right),
-                    end,
-                    "",
-                )  # of a stand-in, behind a protected ordinal number
+                # the rest is that of a stand-in, behind a protected ordinal number
+                yield begin + len(right), end, ""
         if not ours.are_known or ours.pattern == theirs.pattern:
             return
         for ordinal in ours.pattern.finditer(text):

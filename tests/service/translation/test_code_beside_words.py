@@ -95,7 +95,7 @@ def test_it_comes_through(translator: Translator, target: str, text: str, expect
 @pytest.mark.parametrize(
     ("html", "expected"),
     [
-        (r"<p>Hallo,\n\nvielen Dank.</p>", r"<p>\w+,\\n\\n[Tt]hank[^\\]*</p>"),
+        (r"<p>Hallo,\n\nvielen Dank.</p>", r"<p>\w+,\\n\\nthank[^\\]*</p>"),
         (r"<b>Eins,\tzwei</b>", r"<b>[Oo]ne,\\ttwo</b>"),
         (r"<p>Es gilt $a_1 = \frac{1}{2}$.</p>", r"<p>.*\$a_1 = \\frac\{1\}\{2\}\$.*</p>"),
         (r"<p>Die T\u00fcr <b>ist</b> offen.</p>", "<p>The door <b>is</b> open.</p>"),
